@@ -1,0 +1,1 @@
+"""Voice agents: the protocol they follow, the shipped ones, and how a name becomes one."""

@@ -1,0 +1,155 @@
+"""What an agent is: a description that can be connected to, and the line that a connection gives."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from pytest_voicebench.audio import Audio
+from pytest_voicebench.conversation import AgentInfo, Word
+from pytest_voicebench.tools import Tool
+
+Json = Any
+
+
+class Unsupported(Exception):  # noqa: N818 - the protocol's word, and not a failure
+    """The agent cannot do what a step asks for; the item is skipped with this reason."""
+
+
+class AgentAbsent(Exception):  # noqa: N818 - names the outcome
+    """The agent could not be reached, or its line closed before it was ready."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """What an agent is told before the conversation. It never holds the scenario."""
+
+    conversation_id: str
+    instructions: str
+    tools: tuple[Tool, ...]
+    today: date
+    documents: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """The agent listens."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentAudio:
+    """A piece of the agent's voice, at any rate; pieces of one reply share `item_id`."""
+
+    item_id: str
+    audio: Audio
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaybackClear:
+    """Whatever of the agent's voice has not been heard yet is dropped now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """The agent calls a tool. `arguments` is the raw JSON text, or an object where the provider gives one.
+
+    Calls that share `response_id` are answered together when `TurnEnd` for that response arrives; without one a call is
+    answered at once.
+    """
+
+    call_id: str
+    name: str
+    arguments: str | dict[str, Json]
+    response_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCancelled:
+    """The agent takes calls back."""
+
+    call_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transcript:
+    """Text the agent gives for the user's voice or its own. Later ones of the same item replace or extend earlier ones.
+
+    `delta` says that the text continues the item's text instead of replacing it. Word times are ticks from the start of
+    the item's audio for the agent.
+    """
+
+    speaker: Literal["user", "agent"]
+    text: str
+    item_id: str | None = None
+    delta: bool = False
+    words: tuple[Word, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnEnd:
+    """The agent says that a response is complete. It never ends a conversation."""
+
+    response_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What the provider counted, by its own names (input_tokens, audio_seconds, ...); added up over a conversation."""
+
+    counts: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """Something went wrong on the line. `infrastructure`: network, quota. `agent`: the agent's own error."""
+
+    kind: Literal["infrastructure", "agent"]
+    message: str
+
+
+AgentEvent = Ready | AgentAudio | PlaybackClear | ToolCall | ToolCancelled | Transcript | TurnEnd | Usage | Fault
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """The answer to one call, as the tool gave it."""
+
+    call_id: str
+    name: str
+    result: Json
+    is_error: bool = False
+
+
+@runtime_checkable
+class Line(Protocol):
+    """An open connection to an agent."""
+
+    async def send(self, audio: Audio) -> None:
+        """Take one block of the user's audio, in real time, silence included, also while the agent speaks."""
+
+    def receive(self) -> AsyncIterator[AgentEvent]:
+        """Events until the line closes."""
+
+    async def answer(self, results: Sequence[ToolResult]) -> None:
+        """Take all results of one response together."""
+
+    async def played(self, item_id: str, seconds: float) -> None:
+        """Learn how much of an item was heard before it was cut."""
+
+    async def inject(self, text: str) -> None:
+        """Take text into the context silently. Raises Unsupported where the provider has no such update."""
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """A description of an agent: cheap, printable, without secrets."""
+
+    @property
+    def info(self) -> AgentInfo:
+        """What the report says."""
+
+    def connect(self, setup: Setup) -> AbstractAsyncContextManager[Line]:
+        """Open a line. Loop-bound objects are made here. Raises AgentAbsent."""

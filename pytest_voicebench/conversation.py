@@ -1,0 +1,201 @@
+"""What happened in one conversation: both voices, calls and words on one timeline; saved and loaded as format 1.
+
+Times in memory are *ticks*: whole samples at 24 kHz since the first block of user audio, in fields that end in
+`_ticks`. In the saved file the same fields end in `_s` and hold seconds, divided once when written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pytest_voicebench.audio import RATE_HZ, Samples
+
+FORMAT = 1
+
+Json = Any  # a value that json.dumps accepts
+
+
+def to_ticks(seconds: float) -> int:
+    """Nearest whole number of ticks."""
+    return round(seconds * RATE_HZ)
+
+
+def to_seconds(ticks: int) -> float:
+    """Seconds, divided once."""
+    return ticks / RATE_HZ
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentInfo:
+    """What a report says about an agent. Holds no secrets.
+
+    `clock` is `virtual` for agents that live in our process and compute inline, `wall` for all others.
+    `input_hz` is the rate at which the agent wants the user's audio (24000, 16000, 8000, ...).
+    """
+
+    name: str
+    model: str | None = None
+    transport: str = "process"
+    clock: Literal["virtual", "wall"] = "wall"
+    input_hz: int = RATE_HZ
+    settings: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A stretch of time, end exclusive."""
+
+    start_ticks: int
+    end_ticks: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Word:
+    """A word with its place on the timeline."""
+
+    text: str
+    start_ticks: int
+    end_ticks: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Utterance:
+    """One thing the user said. Only `turn` utterances expect an answer.
+
+    `start_ticks` and `end_ticks` bound the speech (first to last word, pauses inside), not the recording.
+    `step` is the index of the scenario's step that said it. `speech` and `words` come from the timing file.
+    """
+
+    step: int
+    kind: Literal["turn", "backchannel", "vocal_tic", "non_directed"]
+    text: str
+    start_ticks: int
+    end_ticks: int
+    speech: tuple[Span, ...] = ()
+    words: tuple[Word, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """One piece of agent audio: when it arrived, when it was to play, and how much of it was heard before a clear."""
+
+    item_id: str
+    received_ticks: int
+    start_ticks: int
+    length_ticks: int
+    heard_ticks: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transcribed:
+    """Text an agent gave for a voice. `heard_text` is the part of an agent's reply that was played.
+
+    `estimated` says that `heard_text` was cut in proportion to the audio heard, not by word times.
+    """
+
+    speaker: Literal["user", "agent"]
+    text: str
+    at_ticks: int
+    item_id: str | None = None
+    words: tuple[Word, ...] = ()
+    heard_text: str | None = None
+    estimated: bool = False
+
+
+CallStatus = Literal["executed", "failed", "rejected", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One tool call. All but `cancelled` count.
+
+    executed: answered with a result. failed: broke the tool's schema, or the tool answered with an error.
+    rejected: unknown tool, or arguments that are not a JSON object (`arguments` is then {} and the raw text is kept in
+    `arguments_text`). cancelled: taken back before it ran.
+    """
+
+    call_id: str
+    name: str
+    arguments: Mapping[str, Json]
+    status: CallStatus
+    at_ticks: int
+    finished_ticks: int | None = None
+    answered_ticks: int | None = None
+    result: Json = None
+    reason: str | None = None
+    arguments_text: str | None = None
+    response_id: str | None = None
+    self_reported: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """Whether the user's audio reached the agent on time. Lateness is None on the virtual clock."""
+
+    planned_blocks: int
+    sent_blocks: int
+    late_p50_s: float | None = None
+    late_p99_s: float | None = None
+    late_max_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Something that went wrong in the conversation; `kind` is one of design section 4's error kinds."""
+
+    kind: Literal["agent_absent", "infrastructure", "invalid_measurement", "suite", "agent"]
+    message: str
+    at_ticks: int | None = None
+
+
+EndReason = Literal["settled", "window", "line_closed", "max_duration", "no_response", "user_ended", "problem"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """Both voices as heard, from tick 0, at 24 kHz. Equal lengths."""
+
+    user: Samples
+    agent: Samples
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """The evidence of one item: cassette, unit of exchange, and the only thing scores are made from.
+
+    `agent_speech` is None until speech was detected. `recording` is saved as audio.flac (user left, agent right),
+    everything else as conversation.json.
+    """
+
+    item_id: str
+    scenario_sha256: str
+    agent: AgentInfo
+    duration_ticks: int
+    ended: EndReason
+    truncated: bool = False
+    utterances: tuple[Utterance, ...] = ()
+    agent_speech: tuple[Span, ...] | None = None
+    calls: tuple[Call, ...] = ()
+    transcripts: tuple[Transcribed, ...] = ()
+    chunks: tuple[Chunk, ...] = ()
+    clears_ticks: tuple[int, ...] = ()
+    delivery: Delivery = field(default_factory=lambda: Delivery(planned_blocks=0, sent_blocks=0))
+    problems: tuple[Problem, ...] = ()
+    usage: Mapping[str, float] = field(default_factory=dict)
+    state: Json = None
+    state_sha256_before: str | None = None
+    state_sha256_after: str | None = None
+    format: int = FORMAT
+    recording: Recording | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def turns(self) -> tuple[Utterance, ...]:
+        """The user's utterances that expect an answer, in time order."""
+        return tuple(u for u in self.utterances if u.kind == "turn")
+
+    @property
+    def counted_calls(self) -> tuple[Call, ...]:
+        """All calls but the cancelled ones, in order of time."""
+        return tuple(sorted((c for c in self.calls if c.status != "cancelled"), key=lambda c: c.at_ticks))

@@ -1,0 +1,58 @@
+"""The result of one item as data: outcome, scores, where its evidence lies. One line of results.jsonl."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pytest_voicebench.conversation import AgentInfo
+from pytest_voicebench.scorecard import Scorecard
+
+Outcome = Literal["passed", "failed", "error", "skipped", "not_run"]
+ErrorKind = Literal["agent_absent", "infrastructure", "invalid_measurement", "suite"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What tables break results down by; copied from the scenario so that a run folder stands alone."""
+
+    suite: str
+    kind: str
+    stimulus: Literal["synthetic", "human"]
+    scenario_id: str
+    title: str
+    domain: str | None
+    difficulty: str | None
+    disfluency: tuple[str, ...]
+    tags: tuple[str, ...]
+    speaker: str | None
+    expected_calls: int
+    has_retraction: bool
+    known_issue: str | None = None
+    scenario_sha256: str = ""
+    expect_sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """One item of one agent. `attempts` holds the outcomes of earlier attempts; the score is the first valid one's.
+
+    `scorecard` is None unless the outcome is passed or failed. `folder` is relative to the run folder.
+    """
+
+    item_id: str
+    nodeid: str
+    agent: AgentInfo
+    facts: Facts
+    outcome: Outcome
+    error_kind: ErrorKind | None = None
+    cause: str | None = None
+    scorecard: Scorecard | None = None
+    folder: str | None = None
+    duration_s: float | None = None
+    ended: str | None = None
+    warnings: tuple[str, ...] = ()
+    attempts: tuple[str, ...] = ()
+    usage: Mapping[str, float] = field(default_factory=dict)
+    taken_from: str | None = None  # run name, after `merge --replace`

@@ -1,0 +1,104 @@
+"""The judgement of one conversation as data: what was paired with what, what passed, which times were measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Json = Any
+
+ScoreSet = Literal["voicebench", "official"]
+Verdict = Literal["match", "mismatch", "cannot_tell"]
+WrongCause = Literal["stale", "misheard", "invented", "other"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArgumentScore:
+    """One expected argument against what the paired call gave.
+
+    `expected` is after references are resolved. `strict` is None where the lenient verdict already failed.
+    `notes` holds remarks such as `type_mismatch`. `cause` is given only where the verdict is not `match`.
+    """
+
+    name: str
+    expected: Json
+    actual: Json
+    verdict: Verdict
+    strict: bool
+    reason: str
+    notes: tuple[str, ...] = ()
+    cause: WrongCause | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """An expected call (by index) and the call that was counted for it (index into counted_calls), or None."""
+
+    expected: int
+    actual: int | None
+    tool: str
+    arguments: tuple[ArgumentScore, ...] = ()
+    extra: tuple[str, ...] = ()
+    matches: bool = False
+    strict: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Times:
+    """What was measured in time, in seconds; None = unmeasured, with `cause` saying why latencies are None."""
+
+    first_response_latency_s: float | None = None
+    tool_call_latency_s: float | None = None
+    task_completion_latency_s: float | None = None
+    user_end_s: float | None = None
+    reply_start_s: float | None = None
+    interruption_depth_s: float | None = None
+    cause: Literal["interrupted", "no_reply", "late_blocks", "no_speech_detection", "no_user_end"] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manners:
+    """How the agent behaved in conversation; counts over all turns, flags None where not applicable."""
+
+    turn_taken: bool
+    interrupted: bool
+    interruptions: int = 0
+    greetings: int = 0
+    backchannels: int = 0
+    clean_turn: bool = False
+    filler: bool | None = None  # None unless a clean turn with calls
+    preemptive: bool | None = None  # None without calls
+    spoke_before_first_call: bool | None = None
+    no_response_turns: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scorecard:
+    """All scores of one item. `passed` = tools_ok and args_ok and spoke, and every requirement that gates."""
+
+    score_set: ScoreSet
+    version: int
+    passed: bool
+    tools_ok: bool
+    args_ok: bool
+    spoke: bool
+    requirements: Mapping[str, bool | None] = field(
+        default_factory=dict
+    )  # those of pass_requires; None = not checkable
+    diagnostics: Mapping[str, bool | None] = field(default_factory=dict)  # mentions, order, ...: shown, not gating
+    f1_names: float
+    f1_match: float
+    f1_strict: float
+    precision: float
+    recall: float
+    argument_accuracy: float | None
+    argument_accuracy_strict: float | None
+    pairs: tuple[Pair, ...] = ()
+    surplus: tuple[int, ...] = ()  # counted calls (indexes) that no expected call was paired with
+    surplus_other_domain: int = 0
+    premature_commits: tuple[int, ...] = ()  # counted calls that match a retracted entry
+    times: Times = field(default_factory=Times)
+    manners: Manners
+    wrong_causes: Mapping[WrongCause, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()

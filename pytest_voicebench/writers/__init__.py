@@ -1,0 +1,1 @@
+"""Writers: a summary as terminal tables, JSON and JUnit."""

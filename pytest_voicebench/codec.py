@@ -74,7 +74,7 @@ def _refuse_constant(name: str) -> Json:
 
 
 def _plain(value: Any, where: str) -> Json:
-    kind = type(value)
+    kind: Any = type(value)
     if value is None or kind in (str, int, bool):
         return value
     if kind is float:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date as Day
 
 from pytest_voicebench.matchers.boolean import boolean
 from pytest_voicebench.matchers.currency import currency
@@ -38,7 +38,7 @@ _MAX_DEPTH = 40
 
 
 def match(
-    kind: str, expected: Json, actual: Json, *, today: Day | None = None, options: Mapping[str, Json] | None = None
+    kind: str, expected: Json, actual: Json, *, today: dt.date | None = None, options: Mapping[str, Json] | None = None
 ) -> Match:
     """Compare an actual value with an expected one by the rules of `kind`.
 
@@ -56,7 +56,7 @@ def compare_value(
     parameter: Parameter | None,
     expected: Json,
     actual: Json,
-    today: Day | None,
+    today: dt.date | None,
     aliases: Mapping[str, Sequence[str]] | None = None,
 ) -> Match:
     """Compare the value of one argument by its parameter's declaration (None: the tool lacks it; by the value's type).

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from dataclasses import dataclass
-from datetime import date as Day
-from datetime import timedelta
 from functools import lru_cache
 
 from pytest_voicebench.matchers.numerals import TENS, UNITS
@@ -16,52 +15,24 @@ _ISO = re.compile(
 )
 _NUMERIC = re.compile(r"(\d{1,2})([-/.])(\d{1,2})(?:\2(\d{4}|\d{2}))?")
 _NUMBERED = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
-_NAMES = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
-MONTHS = {name: n for n, name in enumerate(_NAMES, start=1)}
+_MONTH_NAMES = "january february march april may june july august september october november december"
+MONTHS = {name: n for n, name in enumerate(_MONTH_NAMES.split(), start=1)}
 MONTHS |= {name[:3]: n for name, n in MONTHS.items()} | {"sept": 9}
-_WEEKDAYS = {
-    form: n
-    for n, name in enumerate(["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"])
-    for form in (name, name[:3])
-} | {"tues": 1, "wednes": 2, "thur": 3, "thurs": 3}
+_WEEKDAY_NAMES = "monday tuesday wednesday thursday friday saturday sunday"
+_WEEKDAYS = {form: n for n, name in enumerate(_WEEKDAY_NAMES.split()) for form in (name, name[:3])} | {
+    "tues": 1,
+    "wednes": 2,
+    "thur": 3,
+    "thurs": 3,
+}
+_ORDINAL_NAMES = """
+    first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth
+    fifteenth sixteenth seventeenth eighteenth nineteenth twentieth
+"""
 _ORDINALS = {
     w: n
     for n, w in enumerate(
-        [
-            "first",
-            "second",
-            "third",
-            "fourth",
-            "fifth",
-            "sixth",
-            "seventh",
-            "eighth",
-            "ninth",
-            "tenth",
-            "eleventh",
-            "twelfth",
-            "thirteenth",
-            "fourteenth",
-            "fifteenth",
-            "sixteenth",
-            "seventeenth",
-            "eighteenth",
-            "nineteenth",
-            "twentieth",
-        ],
+        _ORDINAL_NAMES.split(),
         start=1,
     )
 } | {"thirtieth": 30}
@@ -115,7 +86,7 @@ def _unread(expected: str, actual: str) -> Match:
     return reject(expected, actual, "not a date that can be read")
 
 
-def _same_day(wanted: Reading, given: Reading, today: Day | None) -> bool | None:
+def _same_day(wanted: Reading, given: Reading, today: dt.date | None) -> bool | None:
     if (wanted.month, wanted.day) != (given.month, given.day):
         return False
     if wanted.year is None or wanted.year == given.year:
@@ -125,33 +96,33 @@ def _same_day(wanted: Reading, given: Reading, today: Day | None) -> bool | None
     return None if today is None else next_such_day(given.month, given.day, today).year == wanted.year
 
 
-def _weekday_fits(given: Reading, actual: str, today: Day | None) -> Match | None:
+def _weekday_fits(given: Reading, actual: str, today: dt.date | None) -> Match | None:
     """None where a weekday in the text agrees, or none is given; the doubt otherwise."""
     if given.weekday is None or (given.year is None and today is None):
         return None
     day = (
-        Day(given.year, given.month, given.day)
+        dt.date(given.year, given.month, given.day)
         if given.year
-        else next_such_day(given.month, given.day, today or Day.min)
+        else next_such_day(given.month, given.day, today or dt.date.min)
     )
     if day.weekday() == given.weekday:
         return None
     return cannot_tell(f"{actual!r} names a weekday that this day is not", "weekday_mismatch")
 
 
-def next_such_day(month: int, day: int, today: Day) -> Day:
+def next_such_day(month: int, day: int, today: dt.date) -> dt.date:
     """The first day with this month and day on or after `today` (29 February: in the next leap year)."""
     for year in range(today.year, today.year + 9):
         if month == 2 and day == 29 and (year % 4 or (year % 100 == 0 and year % 400)):
             continue
-        found = Day(year, month, day)
+        found = dt.date(year, month, day)
         if found >= today:
             return found
     raise ValueError(f"no {day}.{month}. after {today}")  # pragma: no cover - a leap year comes within eight years
 
 
 @lru_cache(maxsize=4096)
-def read(text: str, today: Day | None) -> tuple[Reading, ...]:
+def read(text: str, today: dt.date | None) -> tuple[Reading, ...]:
     """All readings of a date: none where it is no date, two where day and month can be swapped."""
     plain = _plain(text).rstrip(".")
     iso = _ISO.fullmatch(plain)
@@ -160,7 +131,7 @@ def read(text: str, today: Day | None) -> tuple[Reading, ...]:
     if len(plain) == 8 and plain.isascii() and plain.isdigit():
         return _valid(Reading(int(plain[4:6]), int(plain[6:]), int(plain[:4])))
     if plain in _RELATIVE and today is not None:
-        day = today + timedelta(days=_RELATIVE[plain])
+        day = today + dt.timedelta(days=_RELATIVE[plain])
         return (Reading(day.month, day.day, day.year),)
     weekday, words = _without_weekday(_words(plain))
     if len(words) == 1:
@@ -233,7 +204,7 @@ def _valid(reading: Reading) -> tuple[Reading, ...]:
         return ()
     if reading.year is not None:
         try:
-            Day(reading.year, reading.month, reading.day)
+            dt.date(reading.year, reading.month, reading.day)
         except ValueError:
             return ()
     return (reading,)

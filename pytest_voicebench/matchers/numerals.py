@@ -6,18 +6,18 @@ import re
 from decimal import Decimal
 
 _FIGURES = re.compile(r"[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|[+-]?\.\d+")
-_DIGITS = {w: n for n, w in enumerate(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"])}
+_DIGIT_NAMES = "zero one two three four five six seven eight nine"
+_DIGITS = {w: n for n, w in enumerate(_DIGIT_NAMES.split())}
+_TEEN_NAMES = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
 UNITS = _DIGITS | {
     w: n
     for n, w in enumerate(
-        ["ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"],
+        _TEEN_NAMES.split(),
         start=10,
     )
 }
-TENS = {
-    w: n * 10
-    for n, w in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], start=2)
-}
+_TEN_NAMES = "twenty thirty forty fifty sixty seventy eighty ninety"
+TENS = {w: n * 10 for n, w in enumerate(_TEN_NAMES.split(), start=2)}
 TENS["fourty"] = 40
 SCALES = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 _SIGNS = {"minus": -1, "negative": -1, "plus": 1}

@@ -1,0 +1,157 @@
+"""A run's folder: results.jsonl that grows as items finish, a folder per item, and which run is the newest."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pytest_voicebench.atomic_files import write_bytes
+from pytest_voicebench.codec import CodecError, dump_json, from_json, parse_json, parse_text
+from pytest_voicebench.result import Result
+
+RESULTS_NAME = "results.jsonl"
+RESULT_NAME = "result.json"
+ITEMS_NAME = "items"
+LATEST_NAME = "latest"
+
+_SAFE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
+_DEVICE_NAMES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # Windows opens these as devices
+
+
+class RunUnreadable(Exception):  # noqa: N818 - says what is the case, for a person
+    """A run that is not there or cannot be read; one line that names it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultLog:
+    """What a results.jsonl holds, line by line in order of writing, and notes on lines that were no results."""
+
+    results: tuple[Result, ...]
+    notes: tuple[str, ...] = ()
+
+
+def append_result(run_folder: Path, result: Result) -> None:
+    """Add one line to results.jsonl by a single write, so that processes may append side by side.
+
+    Where the last line was torn by a killed process, the new one starts on a line of its own.
+    """
+    run_folder.mkdir(parents=True, exist_ok=True)
+    path = run_folder / RESULTS_NAME
+    line = dump_json(result) + b"\n"
+    with path.open("ab+", buffering=0) as log:
+        if log.seek(0, os.SEEK_END):
+            log.seek(-1, os.SEEK_END)
+            if log.read(1) != b"\n":
+                line = b"\n" + line
+        if log.write(line) != len(line):
+            raise OSError(f"{path}: disk full, the result of {result.item_id} was cut")
+
+
+def read_results(run_folder: Path) -> ResultLog:
+    """All results of a run folder. Raises RunUnreadable without a results.jsonl, or where a line is no result.
+
+    A line that is not JSON was torn by a killed process: it is left out, with a note.
+    """
+    path = run_folder / RESULTS_NAME
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise RunUnreadable(f"{path}: {error.strerror}: not the folder of a run?") from None
+    results: list[Result] = []
+    notes: list[str] = []
+    for number, line in enumerate(lines, start=1):
+        where = f"{path}:{number}"
+        if line.strip():
+            try:
+                data = parse_text(line, where=where)
+            except CodecError:
+                notes.append(f"{where}: torn line left out; its item may be missing")
+                continue
+            results.append(_result(data, where))
+    return ResultLog(results=tuple(results), notes=tuple(notes))
+
+
+def _result(data: object, where: str) -> Result:
+    try:
+        return from_json(Result, data, where=where)
+    except CodecError as error:
+        raise RunUnreadable(str(error)) from None
+
+
+def first_valid(results: Iterable[Result]) -> tuple[Result, ...]:
+    """One result per agent and item, in order of first appearance: the first that passed or failed, else the last.
+
+    A rerun may replace an error, never a failure. The outcomes of the attempts before it are kept in `attempts`.
+    """
+    by_item: dict[tuple[str, str], list[Result]] = {}
+    for result in results:
+        by_item.setdefault((result.agent.name, result.item_id), []).append(result)
+    return tuple(_chosen(attempts) for attempts in by_item.values())
+
+
+def _chosen(attempts: list[Result]) -> Result:
+    at = next((i for i, r in enumerate(attempts) if r.outcome in ("passed", "failed")), len(attempts) - 1)
+    earlier = tuple(r.outcome for r in attempts[:at])
+    chosen = attempts[at]
+    return chosen if len(chosen.attempts) >= len(earlier) else replace(chosen, attempts=earlier)
+
+
+def item_folder(run_folder: Path, item_id: str) -> Path:
+    """Where an item's files go; always inside the run's folder, whatever the id."""
+    return run_folder / ITEMS_NAME / item_folder_name(item_id)
+
+
+def item_folder_name(item_id: str) -> str:
+    """The id itself where it is a safe file name, else its safe characters and eight digits of its hash."""
+    if _SAFE_NAME.fullmatch(item_id) and not _DEVICE_NAMES.fullmatch(item_id) and not item_id.endswith("."):
+        return item_id
+    legible = re.sub(r"[^A-Za-z0-9_]+", "-", item_id).strip("-")[:60]
+    digits = hashlib.sha256(item_id.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"item-{legible}-{digits}" if legible else f"item-{digits}"
+
+
+def save_result(run_folder: Path, result: Result) -> None:
+    """Write result.json into the item's folder (where it has one), then the line of results.jsonl."""
+    if result.folder is not None:
+        write_bytes(run_folder / result.folder / RESULT_NAME, dump_json(result, indent=2) + b"\n")
+    append_result(run_folder, result)
+
+
+def load_result(folder: Path) -> Result:
+    """The result.json of an item's folder. Raises RunUnreadable."""
+    path = folder / RESULT_NAME
+    try:
+        return parse_json(Result, path.read_bytes(), where=str(path))
+    except OSError as error:
+        raise RunUnreadable(f"{path}: {error.strerror}") from None
+    except CodecError as error:
+        raise RunUnreadable(str(error)) from None
+
+
+def mark_latest(run_folder: Path) -> None:
+    """Note in `latest`, beside the run's folder, that this run is the newest."""
+    write_bytes(run_folder.parent / LATEST_NAME, run_folder.name.encode() + b"\n")
+
+
+def find_run(run: str, reports: Path = Path("reports")) -> Path:
+    """The folder of a run given as a folder, as its name below `reports`, or as `latest`. Raises RunUnreadable."""
+    if run == LATEST_NAME or Path(run) == reports / LATEST_NAME:
+        return _latest(reports)
+    for folder in (Path(run), reports / run):
+        if folder.is_dir():
+            return folder
+    raise RunUnreadable(f"{run}: no such run, neither as a folder nor in {reports}{os.sep}")
+
+
+def _latest(reports: Path) -> Path:
+    try:
+        name = (reports / LATEST_NAME).read_text(encoding="utf-8").strip()
+    except OSError:
+        raise RunUnreadable(f"{reports / LATEST_NAME}: no run has been made here yet") from None
+    if not name or Path(name).name != name or not (reports / name).is_dir():
+        raise RunUnreadable(f"{reports / LATEST_NAME}: names the run {name!r}, which is not there")
+    return reports / name

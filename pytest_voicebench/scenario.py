@@ -8,6 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
+from pytest_voicebench.audio import Audio
 from pytest_voicebench.tools import Toolset
 
 Json = Any
@@ -49,7 +50,7 @@ class Timing:
 class Trigger:
     """When a step begins: at once after the one before, or relative to the agent's voice as heard.
 
-    after_agent: the agent spoke since the step before began and has been silent for `seconds`.
+    after_agent: the agent was heard after the user's latest turn and has been silent for `seconds`.
     into_agent: the agent has been speaking for `seconds` (a barge-in, or a backchannel).
     """
 
@@ -63,13 +64,13 @@ class Step:
 
     say: a turn. backchannel: "mm-hm" while the agent speaks, not a turn. insert: a sound that is not for the agent
     (`insert`). inject: text into the agent's context, silently. wait: `seconds` of nothing. end: the user hangs up.
-    `audio` is a path inside the suite's folder; `timing` belongs to it.
+    `audio` is a path inside the suite's folder (from a generator it may be sound); `timing` belongs to it.
     """
 
     kind: Literal["say", "backchannel", "insert", "inject", "wait", "end"]
     trigger: Trigger = field(default_factory=lambda: Trigger(kind="start"))
     text: str = ""
-    audio: Path | None = None
+    audio: Path | Audio | None = None
     timing: Timing | None = None
     seconds: float = 0.0
     insert: Literal["vocal_tic", "non_directed"] | None = None

@@ -1,0 +1,151 @@
+"""The agent's side of a conversation: its events become sound, calls and texts on the timeline."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pytest_voicebench.agents.protocol import (
+    AgentAudio,
+    AgentEvent,
+    Fault,
+    Line,
+    PlaybackClear,
+    Ready,
+    ToolCall,
+    ToolCancelled,
+    Transcript,
+    TurnEnd,
+    Unsupported,
+    Usage,
+)
+from pytest_voicebench.audio import RATE_HZ, Audio, Samples, StreamResampler
+from pytest_voicebench.clock import Clock
+from pytest_voicebench.conversation import Problem, to_seconds
+from pytest_voicebench.exchange import CallBook, TranscriptBook, added
+from pytest_voicebench.playback import Loudspeaker
+from pytest_voicebench.toolbox import Toolbox, ToolboxFault
+
+ProblemKind = Literal["agent_absent", "infrastructure", "invalid_measurement", "suite", "agent"]
+
+
+@dataclass(slots=True, kw_only=True)
+class AgentSide:
+    """Takes what the agent sends and answers its calls. Problems are collected, never raised."""
+
+    toolbox: Toolbox
+    clock: Clock
+    loudspeaker: Loudspeaker = field(default_factory=Loudspeaker)
+    calls: CallBook = field(default_factory=CallBook)
+    transcripts: TranscriptBook = field(default_factory=TranscriptBook)
+    usage: dict[str, float] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    unsupported: Unsupported | None = None
+    ready: asyncio.Event = field(default_factory=asyncio.Event)
+    closed: bool = False
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _resampler: tuple[str, StreamResampler] | None = None
+
+    @property
+    def broken(self) -> bool:
+        """Whether something went wrong that is not the agent's own error."""
+        return self.unsupported is not None or any(p.kind != "agent" for p in self.problems)
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run something beside the conversation until it ends."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def stop(self) -> None:
+        """Cancel whatever still runs."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def problem(self, kind: ProblemKind, message: str) -> None:
+        """Note something that went wrong, with its time."""
+        at = self.clock.now_ticks() if self.clock.started else None
+        self.problems.append(Problem(kind=kind, message=message, at_ticks=at))
+
+    async def guarded(self, what: str, call: Coroutine[Any, Any, None]) -> None:
+        """Call the agent's code; what it raises becomes a problem, unless the line has closed already."""
+        try:
+            await call
+        except Unsupported as reason:
+            self.unsupported = reason
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - an adapter's bug must not take the run down
+            if not self.closed:
+                self.problem("infrastructure", f"the agent's {what}() raised {named(error)}")
+
+    async def receive(self, line: Line) -> None:
+        """Handle events until the line closes."""
+        try:
+            async for event in line.receive():
+                await self._handle(line, event)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - an adapter's bug must not take the run down
+            self.problem("infrastructure", f"the agent's receive() raised {named(error)}")
+        finally:
+            self.closed = True
+            self.ready.set()
+
+    async def _handle(self, line: Line, event: AgentEvent) -> None:
+        now = self.clock.now_ticks()
+        match event:
+            case Ready():
+                self.ready.set()
+            case AgentAudio(item_id=item_id, audio=audio):
+                self.loudspeaker.queue(item_id, self._at_timeline_rate(item_id, audio), now)
+            case PlaybackClear():
+                self._resampler = None
+                for item_id, heard in self.loudspeaker.clear(now).items():
+                    await self.guarded("played", line.played(item_id, to_seconds(heard)))
+            case ToolCall():
+                if self.calls.open(event, now):
+                    self.spawn(self._run_call(line, event))
+            case ToolCancelled(call_ids=call_ids):
+                self.calls.cancel(call_ids)
+            case Transcript():
+                self.transcripts.add(event, now)
+            case TurnEnd(response_id=str(response_id)):
+                self.calls.end_response(response_id)
+                await self._answer(line, response_id)
+            case Usage(counts=counts):
+                self.usage = added(self.usage, counts)
+            case Fault(kind=kind, message=message):
+                self.problem(kind, message)
+
+    async def _run_call(self, line: Line, call: ToolCall) -> None:
+        if latency_s := self.toolbox.latency_s(call.name):
+            await asyncio.sleep(latency_s)
+        if not self.calls.is_open(call.call_id):
+            return
+        try:
+            answer = self.toolbox.call(call.name, call.arguments)
+        except ToolboxFault as error:
+            self.problem("suite", str(error))
+            return
+        self.calls.finish(call.call_id, answer, self.clock.now_ticks())
+        await self._answer(line, call.response_id)
+
+    async def _answer(self, line: Line, response_id: str | None) -> None:
+        results = self.calls.take_answers(response_id)
+        if results:
+            self.calls.answered(results, self.clock.now_ticks())
+            await self.guarded("answer", line.answer(results))
+
+    def _at_timeline_rate(self, item_id: str, audio: Audio) -> Samples:
+        if audio.rate_hz == RATE_HZ:
+            return audio.samples
+        if self._resampler is None or self._resampler[0] != item_id:
+            self._resampler = (item_id, StreamResampler(audio.rate_hz, RATE_HZ))
+        return self._resampler[1].feed(audio.samples)
+
+
+def named(error: BaseException) -> str:
+    """An exception in one line: its type and text."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

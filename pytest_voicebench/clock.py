@@ -1,0 +1,120 @@
+"""Time of a conversation: a loop whose time jumps, and a clock that counts ticks on any loop."""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from pytest_voicebench.audio import RATE_HZ
+
+SPIN_LIMIT = 1_000_000
+"""Loop rounds without any passing of time after which an agent counts as hung."""
+
+
+class VirtualTimeError(RuntimeError):
+    """Something waited for the outside world, or for nothing at all, while time was virtual."""
+
+
+class _JumpingSelector(selectors.BaseSelector):
+    """Never waits: where a real selector would sleep, the time moves on by as much."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        self._keys: dict[int, selectors.SelectorKey] = {}
+        self._idle_rounds = 0
+
+    def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
+        # Only the loop's own wake-up pipe gets here; it is never read.
+        fd = fileobj if isinstance(fileobj, int) else fileobj.fileno()
+        key = selectors.SelectorKey(fileobj, fd, events, data)
+        self._keys[fd] = key
+        return key
+
+    def unregister(self, fileobj: Any) -> selectors.SelectorKey:
+        return self._keys.pop(fileobj if isinstance(fileobj, int) else fileobj.fileno())
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if timeout is None:
+            raise VirtualTimeError("everything waits and nothing is scheduled: the conversation can never go on")
+        if timeout > 0:
+            self.now_s += timeout
+            self._idle_rounds = 0
+            return []
+        self._idle_rounds += 1
+        if self._idle_rounds > SPIN_LIMIT:
+            raise VirtualTimeError("the agent spins: it never waits for time to pass")
+        return []
+
+    def get_map(self) -> Mapping[Any, selectors.SelectorKey]:
+        return self._keys
+
+
+class VirtualTimeLoop(asyncio.SelectorEventLoop):
+    """An event loop whose time jumps to the next timer when nothing is ready.
+
+    Computing costs no virtual time. Threads, sockets, files and subprocesses would run on real time and give latencies
+    that mean nothing, so asking for them raises VirtualTimeError.
+    """
+
+    def __init__(self) -> None:
+        self._jumping = _JumpingSelector()
+        super().__init__(self._jumping)
+
+    def time(self) -> float:
+        """Virtual seconds since the loop was made."""
+        return self._jumping.now_s
+
+    def _refuse(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+        raise VirtualTimeError(
+            "threads, sockets and subprocesses cannot be used on the virtual clock: "
+            "compute inline, or declare AgentInfo(clock='wall')"
+        )
+
+    async def _refuse_async(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+        self._refuse()
+
+    run_in_executor = _refuse  # type: ignore[assignment]
+    add_reader = _refuse  # type: ignore[assignment]
+    add_writer = _refuse  # type: ignore[assignment]
+    getaddrinfo = _refuse_async  # type: ignore[assignment]
+    create_connection = _refuse_async  # type: ignore[assignment]
+    create_server = _refuse_async  # type: ignore[assignment]
+    create_unix_connection = _refuse_async  # type: ignore[assignment]
+    create_datagram_endpoint = _refuse_async  # type: ignore[assignment]
+    sock_connect = _refuse_async
+    sock_recv = _refuse_async
+    sock_sendall = _refuse_async
+    connect_read_pipe = _refuse_async
+    connect_write_pipe = _refuse_async
+    subprocess_exec = _refuse_async  # type: ignore[assignment]
+    subprocess_shell = _refuse_async  # type: ignore[assignment]
+
+
+class Clock:
+    """Ticks since `start()`, on the loop that is running, virtual or not."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._zero_s: float | None = None
+
+    @property
+    def started(self) -> bool:
+        """Whether the first block has left."""
+        return self._zero_s is not None
+
+    def start(self) -> None:
+        """Make this moment tick 0."""
+        self._zero_s = self._loop.time()
+
+    def now_ticks(self) -> int:
+        """Whole ticks since the start; 0 before it. Rounding hides the loop's float noise."""
+        return 0 if self._zero_s is None else round((self._loop.time() - self._zero_s) * RATE_HZ)
+
+    async def until(self, ticks: int) -> None:
+        """Wait for that tick; return at once if it has passed. Absolute, so that waits never add up to a drift."""
+        if self._zero_s is None:
+            raise RuntimeError("the clock was not started")
+        delay_s = self._zero_s + ticks / RATE_HZ - self._loop.time()
+        await asyncio.sleep(max(delay_s, 0))

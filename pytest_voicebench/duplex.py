@@ -1,0 +1,231 @@
+"""Holding a conversation: the user's blocks go out on time while the agent's events come in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pytest_voicebench.agent_side import AgentSide, named
+from pytest_voicebench.agents.protocol import Agent, AgentAbsent, Line, Setup
+from pytest_voicebench.audio import BLOCK_TICKS, RATE_HZ, Audio
+from pytest_voicebench.clock import Clock
+from pytest_voicebench.conversation import Conversation, Delivery, EndReason, Recording, to_seconds, to_ticks
+from pytest_voicebench.playback import Listener
+from pytest_voicebench.scenario import Scenario, Step
+from pytest_voicebench.steps import StepView, steps_of
+from pytest_voicebench.toolbox import Toolbox
+from pytest_voicebench.user import User, first_tone
+
+CONNECT_TIMEOUT_S = 30.0
+CLOSE_TIMEOUT_S = 5.0
+WINDOW_TICKS = to_ticks(30.0)
+"""How long the recording goes on after the last user step, and how much longer a speaking agent is let finish."""
+
+Progress = Callable[[float], None]
+
+
+async def converse(scenario: Scenario, agent: Agent, *, progress: Progress | None = None) -> Conversation:
+    """Hold one conversation with an agent and return all that happened, speech not yet detected.
+
+    Runs on the loop it is called from, virtual or not. Whatever goes wrong on the agent's side is in `problems`; a
+    conversation that broke still holds what was recorded. Raises Unsupported when a step asks for what the agent
+    cannot do. `progress` is told the seconds of conversation, once a second.
+    """
+    duplex = _Duplex(scenario, agent, progress)
+    await duplex.hold()
+    return duplex.conversation()
+
+
+class _Duplex:
+    """One conversation in progress."""
+
+    def __init__(self, scenario: Scenario, agent: Agent, progress: Progress | None) -> None:
+        self.scenario = scenario
+        self.agent = agent
+        self.progress = progress
+        self.clock = Clock()
+        self.toolbox = Toolbox(scenario.suite.tools, scenario.suite.folder)
+        self.state_sha256_before = self.toolbox.state_sha256()
+        self.side = AgentSide(toolbox=self.toolbox, clock=self.clock)
+        self.listener = Listener()
+        self.user = User(input_hz=agent.info.input_hz, tone=first_tone(scenario))
+        self.view = StepView(scenario=scenario)
+        self.steps = steps_of(scenario, self.view)
+        self.next_step: asyncio.Task[Step | None] | None = None
+        self.ended: EndReason = "problem"
+        self.duration_ticks = 0
+        self.sent_blocks = 0
+        self.lateness_ticks: list[int] = []
+
+    async def hold(self) -> None:
+        """Connect, converse, hang up. Raises Unsupported."""
+        opened = await self._connect()
+        if opened is None:
+            return
+        context, line = opened
+        try:
+            if await self._is_ready(line):
+                self.clock.start()
+                await self._send_blocks(line)
+        finally:
+            await self._hang_up(context)
+        if self.side.unsupported:
+            raise self.side.unsupported
+
+    async def _connect(self) -> tuple[AbstractAsyncContextManager[Line], Line] | None:
+        suite = self.scenario.suite
+        setup = Setup(
+            conversation_id=self.scenario.item_id,
+            instructions=suite.instructions,
+            tools=tuple(suite.tools.values()),
+            today=suite.today,
+        )
+        try:
+            context = self.agent.connect(setup)
+            async with asyncio.timeout(CONNECT_TIMEOUT_S):
+                return context, await context.__aenter__()
+        except TimeoutError:
+            self.side.problem("agent_absent", f"no connection within {CONNECT_TIMEOUT_S:.0f} s")
+        except AgentAbsent as error:
+            self.side.problem("agent_absent", str(error))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - any failure to connect is the same outcome
+            self.side.problem("agent_absent", f"connect() failed: {named(error)}")
+        return None
+
+    async def _is_ready(self, line: Line) -> bool:
+        self.side.spawn(self.side.receive(line))
+        try:
+            async with asyncio.timeout(CONNECT_TIMEOUT_S):
+                await self.side.ready.wait()
+        except TimeoutError:
+            self.side.problem("agent_absent", f"the agent did not say Ready within {CONNECT_TIMEOUT_S:.0f} s")
+        if self.side.closed and not self.side.problems:
+            self.side.problem("agent_absent", "the line closed before the agent was ready")
+        return not self.side.broken
+
+    async def _hang_up(self, context: AbstractAsyncContextManager[Line]) -> None:
+        if self.next_step:
+            self.next_step.cancel()
+        await self.side.stop()
+        try:
+            async with asyncio.timeout(CLOSE_TIMEOUT_S):
+                await context.__aexit__(None, None, None)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - what was recorded counts, however the line ends
+            self.side.problem("agent", f"closing the line failed: {named(error)}")
+
+    async def _send_blocks(self, line: Line) -> None:
+        """Send a block every 20 ms, on an absolute schedule, until the conversation ends."""
+        now = 0
+        while True:
+            await self.clock.until(now)
+            self.lateness_ticks.append(self.clock.now_ticks() - now)
+            heard_from = max(0, now - BLOCK_TICKS)
+            self.listener.hear(self.side.loudspeaker.between(heard_from, now), heard_from)
+            await self._advance_user(line, now)
+            self.duration_ticks = now
+            if reason := self._end_reason(now):
+                self.ended = reason
+                return
+            block = self.user.block(now)
+            if not self.side.closed:
+                await self.side.guarded("send", line.send(Audio(samples=block, rate_hz=self.user.input_hz)))
+                self.sent_blocks += 1
+            if self.progress and now % RATE_HZ == 0:
+                self.progress(to_seconds(now))
+            now += BLOCK_TICKS
+
+    async def _advance_user(self, line: Line, now: int) -> None:
+        self.user.advance(now, self.listener)
+        while self.user.needs_step and not self.user.hung_up and await self._step_is_there(now):
+            self.user.advance(now, self.listener)
+        for text in self.user.take_injections():
+            self.side.spawn(self.side.guarded("inject", line.inject(text)))
+
+    async def _step_is_there(self, now: int) -> bool:
+        """Give the user its next step, unless a simulated user is still choosing it: then silence is sent meanwhile."""
+        if self.next_step is None:
+            self.view.now_s = to_seconds(now)
+            heard = self.side.transcripts.heard(self.side.loudspeaker)
+            self.view.agent_texts = tuple(t.heard_text or "" for t in heard if t.speaker == "agent")
+            self.next_step = asyncio.ensure_future(anext(self.steps, None))
+            await asyncio.sleep(0)
+        if not self.next_step.done():
+            return False
+        task, self.next_step = self.next_step, None
+        if error := task.exception():
+            self.side.problem("suite", f"the user's steps broke: {named(error)}")
+        self.user.give(None if error else task.result())
+        return True
+
+    def _end_reason(self, now: int) -> EndReason | None:
+        """Why the conversation ends at this block, or None (design section 6)."""
+        user, side, suite = self.user, self.side, self.scenario.suite
+        if side.broken:
+            return "problem"
+        if side.closed and now >= side.loudspeaker.end_ticks:
+            return "line_closed"
+        if now >= to_ticks(self.scenario.max_duration_s or suite.max_duration_s):
+            return "max_duration"
+        if user.hung_up:
+            return "user_ended"
+        if user.gave_up(now):
+            return "no_response"
+        if not user.finished:
+            return None
+        if suite.window == "settle" and self._is_settled(now, to_ticks(suite.settle_s)):
+            return "settled"
+        waited = now - user.last_step_end_ticks
+        if waited >= WINDOW_TICKS and (not self.listener.speaks(now) or waited >= 2 * WINDOW_TICKS):
+            return "window"
+        return None
+
+    def _is_settled(self, now: int, settle_ticks: int) -> bool:
+        last = self.listener.last_heard_ticks
+        if last is None or last <= self.user.last_turn_end_ticks or self.side.calls.pending:
+            return False
+        return self.side.loudspeaker.end_ticks <= now and now - last >= settle_ticks
+
+    def conversation(self) -> Conversation:
+        """Everything that happened, as data."""
+        duration, side = self.duration_ticks, self.side
+        speaking = self.listener.speaks(duration) or side.loudspeaker.end_ticks > duration
+        return Conversation(
+            item_id=self.scenario.item_id,
+            scenario_sha256=self.scenario.sha256,
+            agent=self.agent.info,
+            duration_ticks=duration,
+            ended=self.ended,
+            truncated=speaking and self.ended in ("window", "max_duration"),
+            utterances=tuple(self.user.utterances),
+            calls=tuple(side.calls.calls.values()),
+            transcripts=side.transcripts.heard(side.loudspeaker),
+            chunks=side.loudspeaker.chunks(duration),
+            clears_ticks=tuple(side.loudspeaker.clears_ticks),
+            delivery=self._delivery(),
+            problems=tuple(side.problems),
+            usage=side.usage,
+            state=self.toolbox.snapshot(),
+            state_sha256_before=self.state_sha256_before,
+            state_sha256_after=self.toolbox.state_sha256(),
+            recording=Recording(user=self.user.track(duration), agent=side.loudspeaker.track(duration)),
+        )
+
+    def _delivery(self) -> Delivery:
+        """Blocks that hold the user's speech, and how many left; how late they left on a wall clock."""
+        planned = max((-(-u.end_ticks // BLOCK_TICKS) for u in self.user.utterances), default=0)
+        p50 = p99 = longest = None
+        if self.agent.info.clock == "wall" and self.lateness_ticks:
+            p50, p99, longest = (
+                round(float(v) / RATE_HZ, 6) for v in np.percentile(np.maximum(self.lateness_ticks, 0), [50, 99, 100])
+            )
+        return Delivery(
+            planned_blocks=planned,
+            sent_blocks=min(planned, self.sent_blocks),
+            late_p50_s=p50,
+            late_p99_s=p99,
+            late_max_s=longest,
+        )

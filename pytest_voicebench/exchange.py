@@ -1,0 +1,142 @@
+"""What the agent did, as it comes in: its calls with their answers, and the texts it gave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from pytest_voicebench.agents.protocol import ToolCall, ToolResult, Transcript
+from pytest_voicebench.conversation import Call, Transcribed, Word
+from pytest_voicebench.playback import Loudspeaker
+from pytest_voicebench.toolbox import Answer
+
+
+@dataclass(slots=True)
+class CallBook:
+    """All calls of a conversation in order of arrival. A call id seen twice is one call."""
+
+    calls: dict[str, Call] = field(default_factory=dict)
+    _open: set[str] = field(default_factory=set)
+    _results: dict[str, ToolResult] = field(default_factory=dict)
+    _ended_responses: set[str] = field(default_factory=set)
+
+    def open(self, event: ToolCall, now_ticks: int) -> bool:
+        """Enter a call; False if its id is known already."""
+        if event.call_id in self.calls:
+            return False
+        arguments = event.arguments if isinstance(event.arguments, dict) else {}
+        self.calls[event.call_id] = Call(
+            call_id=event.call_id,
+            name=event.name,
+            arguments=arguments,
+            status="failed",
+            at_ticks=now_ticks,
+            reason="the conversation ended before the tool answered",
+            response_id=event.response_id,
+        )
+        self._open.add(event.call_id)
+        return True
+
+    def is_open(self, call_id: str) -> bool:
+        """Whether a call still waits for its tool."""
+        return call_id in self._open
+
+    @property
+    def pending(self) -> bool:
+        """Whether any call has no answer yet."""
+        return bool(self._open or self._results)
+
+    def finish(self, call_id: str, answer: Answer, now_ticks: int) -> None:
+        """Enter what the tool said."""
+        self._open.discard(call_id)
+        call = self.calls[call_id]
+        self.calls[call_id] = replace(
+            call,
+            arguments=answer.arguments,
+            arguments_text=answer.arguments_text,
+            status=answer.status,
+            result=answer.result,
+            reason=answer.reason,
+            finished_ticks=now_ticks,
+        )
+        self._results[call_id] = ToolResult(
+            call_id=call_id, name=call.name, result=answer.result, is_error=answer.is_error
+        )
+
+    def cancel(self, call_ids: tuple[str, ...]) -> None:
+        """Take back calls that have not run; one that has run stays executed, its result is no longer handed over."""
+        for call_id in call_ids:
+            self._results.pop(call_id, None)
+            if call_id in self._open:
+                self._open.discard(call_id)
+                self.calls[call_id] = replace(
+                    self.calls[call_id], status="cancelled", reason="taken back by the agent before it ran"
+                )
+
+    def end_response(self, response_id: str) -> None:
+        """No more calls will come in this response."""
+        self._ended_responses.add(response_id)
+
+    def take_answers(self, response_id: str | None) -> list[ToolResult]:
+        """Results that can be handed over now: one response's together, and only when all of them are there."""
+        if response_id is not None and response_id not in self._ended_responses:
+            return []
+        ids = [c.call_id for c in self.calls.values() if c.response_id == response_id]
+        if response_id is not None and any(i in self._open for i in ids):
+            return []
+        return [self._results.pop(i) for i in ids if i in self._results]
+
+    def answered(self, results: list[ToolResult], now_ticks: int) -> None:
+        """Enter when results were handed over."""
+        for result in results:
+            self.calls[result.call_id] = replace(self.calls[result.call_id], answered_ticks=now_ticks)
+
+
+@dataclass(slots=True)
+class TranscriptBook:
+    """The latest text of each item, in order of first arrival."""
+
+    entries: dict[tuple[str, str], Transcribed] = field(default_factory=dict)
+
+    def add(self, event: Transcript, now_ticks: int) -> None:
+        """Replace or extend the text of an item; texts without an item stand alone."""
+        item = event.item_id or f"#{len(self.entries)}"
+        key = (event.speaker, item)
+        known = self.entries.get(key)
+        before = known.text if known and event.delta else ""
+        words = (known.words if known and event.delta else ()) + event.words
+        self.entries[key] = Transcribed(
+            speaker=event.speaker,
+            text=before + event.text,
+            at_ticks=known.at_ticks if known else now_ticks,
+            item_id=event.item_id,
+            words=words,
+        )
+
+    def heard(self, loudspeaker: Loudspeaker) -> tuple[Transcribed, ...]:
+        """All entries, those of the agent with the part that was heard."""
+        return tuple(_with_heard_text(entry, loudspeaker) for entry in self.entries.values())
+
+
+def _with_heard_text(entry: Transcribed, loudspeaker: Loudspeaker) -> Transcribed:
+    if entry.speaker != "agent":
+        return entry
+    received = loudspeaker.received_ticks(entry.item_id) if entry.item_id else 0
+    if not received:
+        return replace(entry, heard_text=entry.text, estimated=True)
+    heard = loudspeaker.heard_ticks(entry.item_id or "")
+    if heard >= received:
+        return replace(entry, heard_text=entry.text)
+    if entry.words:
+        return replace(entry, heard_text=_words_until(entry.words, heard))
+    words = entry.text.split()
+    return replace(entry, heard_text=" ".join(words[: len(words) * heard // received]), estimated=True)
+
+
+def _words_until(words: tuple[Word, ...], ticks: int) -> str:
+    return " ".join(w.text for w in words if w.end_ticks <= ticks)
+
+
+def added(totals: Mapping[str, float], counts: Mapping[str, float]) -> dict[str, float]:
+    """Usage counts added up by name."""
+    return {name: totals.get(name, 0) + counts.get(name, 0) for name in {**totals, **counts}}

@@ -1,0 +1,286 @@
+"""One YAML file to a tree of nodes that know their lines; YAML 1.2 scalars, and nothing of YAML that surprises.
+
+What differs from PyYAML's safe loader, and why:
+- Plain scalars follow the YAML 1.2 core schema in decimal, with JSON's numbers: `true`, `false`, `null`, `~`, an empty
+  value, `12`, `-1.5`, `1e3` (a float, as in JSON) have a type; `no`, `on`, `12:30`, `00123`, `+5`, `1_000`, `0x1F` and
+  dates stay text.
+- Refused: anchors' aliases and tags (each value stands where it is read; no anchor bomb), repeated keys, keys that are
+  not text, a second document, a byte-order mark, tabs in the indentation, files over 2 MB, numbers that JSON cannot hold.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pytest_voicebench.loading.mistakes import Report, quoted
+
+Json = Any
+
+MAX_BYTES = 2_000_000
+MAX_DEPTH = 40
+MAX_INTEGER = 2**53
+
+_NULLS = frozenset(("", "~", "null", "Null", "NULL"))
+_BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+_NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_TYPED_FIRST = frozenset("-+.0123456789tTfFnN~")
+
+
+class Scalar(NamedTuple):
+    """A value that is not a collection. `raw` is the text in the file."""
+
+    line: int
+    value: str | int | float | bool | None
+    raw: str
+
+
+class Listing(NamedTuple):
+    """A sequence."""
+
+    line: int
+    items: list[Node]
+
+
+class Mapping(NamedTuple):
+    """A mapping; `lines` holds the line of each key."""
+
+    line: int
+    entries: dict[str, Node]
+    lines: dict[str, int]
+
+
+Node = Scalar | Listing | Mapping
+
+
+def plain(node: Node) -> Json:
+    """The node as JSON data."""
+    if isinstance(node, Scalar):
+        return node.value
+    if isinstance(node, Listing):
+        return [plain(item) for item in node.items]
+    return {name: plain(value) for name, value in node.entries.items()}
+
+
+def read_document(path: Path, report: Report) -> Node | None:
+    """The file's one document, or None where it cannot be read at all. Every mistake goes to the report."""
+    data = _read(path, report)
+    if data is None:
+        return None
+    builder = _Builder(report)
+    try:
+        for event in _events(data):
+            if not builder.take(event):
+                return None
+    except RecursionError:
+        report.add(1, "yaml", "too deeply nested")
+        return None
+    except _yaml_error() as error:
+        _report_syntax(error, report)
+        return None
+    if builder.root is None or (isinstance(builder.root, Scalar) and builder.root.value is None):
+        report.add(1, "yaml", "the file is empty")
+        return None
+    return builder.root
+
+
+def _read(path: Path, report: Report) -> bytes | None:
+    try:
+        if not path.is_file():
+            report.add(1, "file", "there is no such file" if not path.exists() else "this is not a file")
+            return None
+        size = path.stat().st_size
+        if size > MAX_BYTES:
+            report.add(1, "file", f"{size:,} bytes; at most {MAX_BYTES:,} are read: split the suite into several files")
+            return None
+        data = path.read_bytes()
+    except OSError as error:
+        report.add(1, "file", f"cannot be read: {error.strerror}")
+        return None
+    return data if _is_clean(data, report) else None
+
+
+def _is_clean(data: bytes, report: Report) -> bool:
+    """False where the bytes are not plain UTF-8 text indented by spaces."""
+    if data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")):
+        report.add(1, "yaml", "the file starts with a byte-order mark; save it as UTF-8 without one")
+        return False
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        report.add(data.count(b"\n", 0, error.start) + 1, "yaml", "this is not UTF-8; save the file as UTF-8")
+        return False
+    tabs = [data.count(b"\n", 0, m.end()) + 1 for m in re.finditer(rb"^[ ]*\t", data, re.MULTILINE)] if b"\t" in data else []
+    for line in tabs[:20]:
+        report.add(line, "yaml", "a tab in the indentation; use spaces")
+    return not tabs
+
+
+def _events(data: bytes) -> Iterator[Any]:
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml where PyYAML was built with it
+    return yaml.parse(data, Loader=loader)
+
+
+def _yaml_error() -> type[Exception]:
+    import yaml
+
+    return yaml.YAMLError
+
+
+def _report_syntax(error: Any, report: Report) -> None:
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    reason = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
+    context = getattr(error, "context", None)
+    hint = ""
+    if any(word in reason for word in ("flow", "',' or", "expected ',' or", "start any token")):
+        hint = '; text that holds any of [ ] { } , : # @ ` must be quoted: "..."'
+    what = f"cannot be read as YAML: {context + ', ' if context else ''}{reason}{hint}"
+    report.add(mark.line + 1 if mark else 1, "yaml", what)
+
+
+class _Open:
+    """A collection under construction."""
+
+    __slots__ = ("key", "key_line", "keyed", "node")
+
+    def __init__(self, node: Listing | Mapping) -> None:
+        self.node = node
+        self.keyed = isinstance(node, Mapping)
+        self.key: str | None = None
+        self.key_line = 0
+
+
+class _Builder:
+    """Takes libyaml's events one by one and grows the tree; no recursion, so that depth costs nothing."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.root: Node | None = None
+        self.documents = 0
+        self._stack: list[_Open] = []
+        self._takers = {
+            "ScalarEvent": self._scalar,
+            "MappingStartEvent": self._start,
+            "SequenceStartEvent": self._start,
+            "MappingEndEvent": self._end,
+            "SequenceEndEvent": self._end,
+            "AliasEvent": self._alias,
+            "DocumentStartEvent": self._document,
+        }
+
+    def take(self, event: Any) -> bool:
+        """Use one event; False where reading must stop."""
+        taker = self._takers.get(type(event).__name__)
+        return taker is None or taker(event)
+
+    def _document(self, event: Any) -> bool:
+        self.documents += 1
+        if self.documents == 1:
+            return True
+        line = event.start_mark.line + 1
+        self.report.add(line, "yaml", "a second document; one document a file: put it into a file of its own")
+        return False
+
+    def _alias(self, event: Any) -> bool:
+        line = event.start_mark.line + 1
+        self.report.add(line, "yaml", f"*{event.anchor}: aliases are not read; write the value out")
+        return self._place(Scalar(line, None, ""), line)
+
+    def _start(self, event: Any) -> bool:
+        line = event.start_mark.line + 1
+        self._refuse_tag(event, line)
+        if len(self._stack) >= MAX_DEPTH:
+            self.report.add(line, "yaml", f"nested more than {MAX_DEPTH} deep")
+            return False
+        node: Listing | Mapping
+        node = Mapping(line, {}, {}) if type(event).__name__ == "MappingStartEvent" else Listing(line, [])
+        self._place(node, line)
+        self._stack.append(_Open(node))
+        return True
+
+    def _end(self, _event: Any) -> bool:
+        self._stack.pop()
+        return True
+
+    def _scalar(self, event: Any) -> bool:
+        line = event.start_mark.line + 1
+        raw = event.value
+        if event.tag is not None:
+            self._refuse_tag(event, line)
+        if event.implicit[0] and (not raw or raw[0] in _TYPED_FIRST):
+            return self._place(Scalar(line, _typed(raw, line, self.report), raw), line)
+        return self._place(Scalar(line, raw, raw), line)
+
+    def _refuse_tag(self, event: Any, line: int) -> None:
+        if event.tag is not None:
+            tag = event.tag.replace("tag:yaml.org,2002:", "!!")
+            self.report.add(line, "yaml", f"the tag {tag}: tags are not read; write the plain value, quoted where it is text")
+
+    def _place(self, node: Node, line: int) -> bool:
+        """Hang the node into the collection that is open: as an item, as a key, or as the value of the last key."""
+        if not self._stack:
+            self.root = node
+            return True
+        top = self._stack[-1]
+        if not top.keyed:
+            top.node.items.append(node)  # type: ignore[union-attr]
+        elif top.key is None:
+            top.key, top.key_line = self._key(node), line
+        else:
+            self._set(top, node)
+        return True
+
+    def _key(self, node: Node) -> str:
+        if isinstance(node, Scalar):
+            if isinstance(node.value, str):
+                return node.value
+            what = f"the key {node.raw} is not text; quote it" if node.raw else "a key is missing"
+            self.report.add(node.line, "yaml", what)
+            return node.raw
+        self.report.add(node.line, "yaml", "a collection as a key; quote it where it is text")
+        return "?"
+
+    def _set(self, top: _Open, node: Node) -> None:
+        mapping, key = top.node, top.key
+        assert isinstance(mapping, Mapping)
+        assert key is not None
+        if key in mapping.entries:
+            self.report.add(top.key_line, "yaml", f"the key {quoted(key)} stands twice; first in line {mapping.lines[key]}")
+        else:
+            mapping.entries[key] = node
+            mapping.lines[key] = top.key_line
+        top.key = None
+
+
+def _typed(raw: str, line: int, report: Report) -> str | int | float | bool | None:
+    """The value of a plain scalar."""
+    if raw in _NULLS:
+        return None
+    if raw in _BOOLEANS:
+        return _BOOLEANS[raw]
+    if match := _NUMBER.fullmatch(raw):
+        return _number(raw, match.group(2) is None and match.group(3) is None, line, report)
+    if _NOT_FINITE.fullmatch(raw):
+        report.add(line, "yaml", f"{raw} is not a number that JSON can hold; quote it where it is text")
+    return raw
+
+
+def _number(raw: str, whole: bool, line: int, report: Report) -> int | float:
+    if whole and len(raw) < 16:
+        return int(raw)
+    if whole:
+        if len(raw) > 18 or abs(int(raw)) > MAX_INTEGER:
+            report.add(line, "yaml", f"{quoted(raw, 30)}: a whole number above 2^53 loses digits in JSON; quote it")
+            return 0
+        return int(raw)
+    value = float(raw)
+    if not math.isfinite(value):
+        report.add(line, "yaml", f"{quoted(raw, 30)} is too large a number for JSON; quote it where it is text")
+        return 0.0
+    return value

@@ -1,0 +1,67 @@
+"""Mistakes in a suite's files: one line each, collected, raised together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mistake:
+    """One thing that is wrong in a file. As text: `file.yaml:LINE: where: what is wrong`."""
+
+    path: Path
+    line: int
+    where: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.where}: {self.what}"
+
+
+class SuiteError(Exception):
+    """A suite cannot be used. `problems` holds every mistake found; the text has one line for each."""
+
+    def __init__(self, problems: Iterable[Mistake]) -> None:
+        self.problems: tuple[Mistake, ...] = tuple(dict.fromkeys(problems))
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class Report:
+    """Collects the mistakes of one file; `of` gives the report of another file of the same suite."""
+
+    def __init__(self, path: Path, mistakes: list[Mistake] | None = None) -> None:
+        self.path = path
+        self.mistakes: list[Mistake] = [] if mistakes is None else mistakes
+
+    def add(self, line: int, where: str, what: str) -> None:
+        """Note a mistake. What comes from the file is put on one line and kept short."""
+        self.mistakes.append(Mistake(path=self.path, line=line, where=where, what=" ".join(what.split())))
+
+    def of(self, path: Path) -> Report:
+        """A report for another file that adds to the same list."""
+        return Report(path, self.mistakes)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`; did you mean "x"?` for the nearest known word, else the known words where they are few, else nothing."""
+    import difflib
+
+    words = [*known]
+    by_lower = {w.lower(): w for w in words}
+    near = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
+    if near:
+        return f'; did you mean "{by_lower[near[0]]}"?'
+    return f"; known: {', '.join(words)}" if 0 < len(words) <= 12 else ""
+
+
+def quoted(text: object, limit: int = 60) -> str:
+    """Text of a file for a message: on one line, in quotes, cut at `limit` characters."""
+    line = " ".join(str(text).split())
+    return f'"{line if len(line) <= limit else line[: limit - 3] + "..."}"'
+
+
+def listed(words: Sequence[str]) -> str:
+    """`a, b or c`."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"

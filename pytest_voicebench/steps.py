@@ -1,0 +1,41 @@
+"""Where a user's steps come from: the scenario's list, or a generator that chooses them at run time."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+
+from pytest_voicebench.scenario import Scenario, Step
+from pytest_voicebench.suite_code import load_function
+
+
+@dataclass(slots=True, kw_only=True)
+class StepView:
+    """What a simulated user knows when it chooses its next step: what the agent said, as far as it was heard.
+
+    Brought up to date before each step is asked for. `agent_texts` is empty for agents that give no transcripts.
+    """
+
+    scenario: Scenario
+    now_s: float = 0.0
+    agent_texts: tuple[str, ...] = ()
+
+
+async def steps_of(scenario: Scenario, view: StepView) -> AsyncGenerator[Step, None]:
+    """The user's steps, one at a time, each asked for when the one before is over.
+
+    A generator is a plain or an async generator function `f(view)` of Step in the suite's folder. Silence is sent while
+    an async one chooses; a plain one must not wait for anything.
+    """
+    if scenario.generator is None:
+        for step in scenario.steps:
+            yield step
+        return
+    made = load_function(scenario.suite.folder, scenario.generator)(view)
+    if inspect.isasyncgen(made):
+        async for step in made:
+            yield step
+    else:
+        for step in made:
+            yield step

@@ -1,0 +1,228 @@
+"""The user's side: a scenario's steps become blocks of sound, on time, with the room around them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from pytest_voicebench.audio import BLOCK_TICKS, RATE_HZ, Audio, Samples, read_audio, resample
+from pytest_voicebench.conversation import Span, Utterance, Word, to_ticks
+from pytest_voicebench.playback import Listener
+from pytest_voicebench.room_tone import room_tone
+from pytest_voicebench.scenario import RoomTone, Scenario, Step, Timing
+
+PATIENCE_TICKS = to_ticks(30.0)
+"""How long a step waits for its trigger before the agent counts as silent."""
+
+_SPOKEN = ("say", "backchannel", "insert")
+
+
+@lru_cache(maxsize=8)
+def load_clip(path: Path, rate_hz: int) -> Samples:
+    """A recording at a rate, resampled once from the file. Read-only. Raises AudioError."""
+    samples = resample(read_audio(path).audio, rate_hz).samples
+    samples.setflags(write=False)
+    return samples
+
+
+def first_tone(scenario: Scenario) -> RoomTone | None:
+    """The room the user stands in: the speaker's, else the one of the first timing file that names one."""
+    if scenario.speaker and scenario.speaker.tone:
+        return scenario.speaker.tone
+    return next((s.timing.tone for s in scenario.steps if s.timing and s.timing.tone), None)
+
+
+@dataclass(slots=True)
+class _Clip:
+    """A recording being played: at the agent's rate for sending, from `start_ticks` until the next one or its end."""
+
+    step: Step
+    start_ticks: int
+    end_ticks: int
+    samples: Samples
+
+
+@dataclass(slots=True)
+class User:
+    """Plays steps one at a time. Ask for `block()` every 20 ms and `give()` a step whenever `needs_step`.
+
+    `input_hz` is the agent's rate. Recordings start on block boundaries, so both rates agree to the sample.
+    """
+
+    input_hz: int
+    tone: RoomTone | None = None
+    utterances: list[Utterance] = field(default_factory=list)
+    needs_step: bool = True
+    hung_up: bool = False
+    finished: bool = False
+    """Set by `give(None)`: no more steps will come."""
+    last_step_end_ticks: int = 0
+    last_turn_end_ticks: int = 0
+    """End of the speech of the latest `say`."""
+    _step: Step | None = None
+    _index: int = -1
+    _waiting_since_ticks: int = 0
+    _busy_until_ticks: int | None = None
+    _clip: _Clip | None = None
+    _played: list[_Clip] = field(default_factory=list)
+    _injections: list[str] = field(default_factory=list)
+    _sent: list[Samples] = field(default_factory=list)
+    _tone_second: tuple[int, Samples] | None = None
+
+    def give(self, step: Step | None) -> None:
+        """Hand over the next step, or None when there is none."""
+        self.needs_step = False
+        self.finished = step is None
+        self._step = step
+        self._index += 1
+        self._waiting_since_ticks = self.last_step_end_ticks
+
+    def advance(self, now_ticks: int, agent: Listener) -> None:
+        """Let whatever is due at this block happen; may leave `needs_step` set."""
+        if self._clip and now_ticks >= self._clip.end_ticks:
+            self._clip = None
+        if self._busy_until_ticks is not None and now_ticks >= self._busy_until_ticks:
+            self._end_step(self._busy_until_ticks)
+        if self._step and self._busy_until_ticks is None and self._is_due(self._step, now_ticks, agent):
+            self._begin(self._step, now_ticks)
+
+    def block(self, now_ticks: int) -> Samples:
+        """The 20 ms that start now, at the agent's rate: speech over the room."""
+        size = self.input_hz * BLOCK_TICKS // RATE_HZ
+        block = self._room(now_ticks // BLOCK_TICKS * size, size)
+        if self._clip:
+            first = (now_ticks - self._clip.start_ticks) // BLOCK_TICKS * size
+            block = _mix(block, self._clip.samples[first : first + size])
+        if self.input_hz == RATE_HZ:
+            self._sent.append(block)
+        return block
+
+    def gave_up(self, now_ticks: int) -> bool:
+        """Whether a step has waited for the agent's voice in vain."""
+        waits = self._step is not None and self._busy_until_ticks is None
+        return waits and now_ticks - self._waiting_since_ticks > PATIENCE_TICKS
+
+    def take_injections(self) -> list[str]:
+        """Texts for the agent's context that became due since the last call."""
+        texts, self._injections = self._injections, []
+        return texts
+
+    def track(self, duration_ticks: int) -> Samples:
+        """The user's voice with the room, at 24 kHz, exactly that long."""
+        if self.input_hz == RATE_HZ:
+            sent = np.concatenate(self._sent) if self._sent else np.zeros(0, np.int16)
+            return _fit(sent, duration_ticks)
+        track = _fit(_tone(self.tone, 0, duration_ticks, RATE_HZ), duration_ticks)
+        for clip in self._played:
+            samples = _clip_samples(clip.step, RATE_HZ)
+            piece = track[clip.start_ticks : min(clip.end_ticks, clip.start_ticks + len(samples))]
+            piece[:] = _mix(piece, samples[: len(piece)])
+        return track
+
+    def _is_due(self, step: Step, now_ticks: int, agent: Listener) -> bool:
+        trigger = step.trigger
+        if trigger.kind == "start":
+            return True
+        if agent.onset_ticks is None or agent.last_heard_ticks is None:
+            return False
+        if trigger.kind == "after_agent":
+            answered = agent.last_heard_ticks > self.last_turn_end_ticks
+            return answered and now_ticks - agent.last_heard_ticks >= to_ticks(trigger.seconds)
+        since = max(agent.onset_ticks, self.last_turn_end_ticks)
+        return agent.speaks(now_ticks) and now_ticks - since >= to_ticks(trigger.seconds)
+
+    def _begin(self, step: Step, now_ticks: int) -> None:
+        if step.kind in _SPOKEN:
+            self._play(step, now_ticks)
+        elif step.kind == "wait":
+            self._busy_until_ticks = now_ticks + to_ticks(step.seconds)
+        elif step.kind == "inject":
+            self._injections.append(step.text)
+            self._end_step(now_ticks)
+        else:
+            self.hung_up = True
+            self._end_step(now_ticks)
+
+    def _play(self, step: Step, now_ticks: int) -> None:
+        samples = _clip_samples(step, self.input_hz)
+        if self._clip:  # what is left of an earlier recording after its speech gives way
+            self._clip.end_ticks = now_ticks
+        end_ticks = now_ticks + -(-len(samples) * RATE_HZ // self.input_hz)
+        self._clip = _Clip(step, now_ticks, end_ticks, samples)
+        self._played.append(self._clip)
+        utterance = _utterance(step, self._index, now_ticks, len(samples) / self.input_hz)
+        self.utterances.append(utterance)
+        # The step ends with its speech: a recording's silent tail plays on, but nobody waits for it.
+        self._busy_until_ticks = utterance.end_ticks
+        if utterance.kind == "turn":
+            self.last_turn_end_ticks = utterance.end_ticks
+
+    def _end_step(self, now_ticks: int) -> None:
+        self._step = None
+        self._busy_until_ticks = None
+        self.needs_step = True
+        self.last_step_end_ticks = now_ticks
+
+    def _room(self, start: int, size: int) -> Samples:
+        """The room's noise; made a second at a time because calls cost more than samples."""
+        second, offset = divmod(start, self.input_hz)
+        if self._tone_second is None or self._tone_second[0] != second:
+            self._tone_second = (second, _tone(self.tone, second * self.input_hz, self.input_hz, self.input_hz))
+        return self._tone_second[1][offset : offset + size]
+
+
+def _clip_samples(step: Step, rate_hz: int) -> Samples:
+    if step.audio is None:
+        raise ValueError(f"step '{step.kind}' has nothing to play")
+    if isinstance(step.audio, Audio):
+        return resample(step.audio, rate_hz).samples
+    return load_clip(step.audio, rate_hz)
+
+
+def _utterance(step: Step, index: int, start_ticks: int, duration_s: float) -> Utterance:
+    """Where a step's speech lies on the timeline. Without a timing file all of the recording is speech."""
+    timing = step.timing or Timing(audio_sha256="", rate_hz=0, speech=((0.0, duration_s),), words=())
+    speech = tuple(
+        Span(start_ticks=start_ticks + to_ticks(a), end_ticks=start_ticks + to_ticks(b)) for a, b in timing.speech
+    )
+    words = tuple(
+        Word(text=text, start_ticks=start_ticks + to_ticks(a), end_ticks=start_ticks + to_ticks(b))
+        for text, a, b in timing.words
+    )
+    return Utterance(
+        step=index,
+        kind=_utterance_kind(step),
+        text=step.text,
+        start_ticks=speech[0].start_ticks,
+        end_ticks=speech[-1].end_ticks,
+        speech=speech,
+        words=words,
+    )
+
+
+def _utterance_kind(step: Step) -> Literal["turn", "backchannel", "vocal_tic", "non_directed"]:
+    if step.kind == "say":
+        return "turn"
+    return "backchannel" if step.kind == "backchannel" else step.insert or "vocal_tic"
+
+
+def _tone(tone: RoomTone | None, start: int, size: int, rate_hz: int) -> Samples:
+    if tone is None:
+        return np.zeros(size, np.int16)
+    return room_tone(tone.seed, tone.level_dbfs, start, size, rate_hz)
+
+
+def _mix(room: Samples, voice: Samples) -> Samples:
+    mixed = room.astype(np.int32)
+    mixed[: len(voice)] += voice
+    return np.clip(mixed, -32768, 32767).astype(np.int16)
+
+
+def _fit(samples: Samples, size: int) -> Samples:
+    if len(samples) >= size:
+        return samples[:size].copy()
+    return np.concatenate([samples, np.zeros(size - len(samples), np.int16)])

@@ -27,9 +27,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_load_initial_conftests(parser: pytest.Parser) -> Generator[None, Any, Any]:
+def pytest_load_initial_conftests(
+    early_config: pytest.Config, parser: pytest.Parser
+) -> Generator[None, Any, Any]:
     result = yield
-    options.add_agent_alias(parser)
+    options.add_agent_alias(parser, early_config)
     return result
 
 

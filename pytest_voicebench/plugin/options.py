@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from pytest_voicebench.agents.naming import AgentSpec
 
 GROUP = "voicebench"
+OPTION = "--voicebench-agent"
+ALIAS = "--agent"
 DEFAULT_SUITES = ["suites/**/*.yaml"]
 DEFAULT_REPORTS = "reports"
 
@@ -19,27 +21,34 @@ AGENT_HELP = (
     "given twice it compares (default: local)"
 )
 
+_option = pytest.StashKey[str]()
 _specs = pytest.StashKey["tuple[AgentSpec, ...]"]()
 
 
 def add_options(parser: pytest.Parser) -> None:
     """Declare the `--voicebench-*` options and `voicebench_*` ini values."""
     group = parser.getgroup(GROUP, "voice agents")
-    _add_agent_option(group, "--voicebench-agent", AGENT_HELP)
+    _add_agent_option(group, OPTION, AGENT_HELP)
     group.addoption("--voicebench-reports", metavar="DIR", help="where run folders go (default: reports)")
     parser.addini("voicebench_suites", "globs of suite files, from the root directory", "args", DEFAULT_SUITES)
     parser.addini("voicebench_reports", "where run folders go, from the root directory", default=DEFAULT_REPORTS)
     parser.addini("voicebench_agent", "the agent where --voicebench-agent is not given", default="")
 
 
-def add_agent_alias(parser: pytest.Parser) -> None:
+def add_agent_alias(parser: pytest.Parser, config: pytest.Config) -> None:
     """Declare `--agent`, unless the repository or another plugin owns that name.
 
     To be called once the repository's conftest files have had their say: they load after this plugin.
     """
     _, unknown = parser.parse_known_and_unknown_args(["--agent=x"])
     if "--agent=x" in unknown:
-        _add_agent_option(parser.getgroup(GROUP), "--agent", "short for --voicebench-agent")
+        _add_agent_option(parser.getgroup(GROUP), ALIAS, "short for --voicebench-agent")
+        config.stash[_option] = ALIAS
+
+
+def agent_option(config: pytest.Config) -> str:
+    """The shortest option that names the agent in this repository."""
+    return config.stash.get(_option, OPTION)
 
 
 def _add_agent_option(group: pytest.OptionGroup, name: str, text: str) -> None:

@@ -5,7 +5,8 @@ What differs from PyYAML's safe loader, and why:
   value, `12`, `-1.5`, `1e3` (a float, as in JSON) have a type; `no`, `on`, `12:30`, `00123`, `+5`, `1_000`, `0x1F` and
   dates stay text.
 - Refused: anchors' aliases and tags (each value stands where it is read; no anchor bomb), repeated keys, keys that are
-  not text, a second document, a byte-order mark, tabs in the indentation, files over 2 MB, numbers that JSON cannot hold.
+  not text, a second document, a byte-order mark, tabs in the indentation, files over 2 MB, numbers that
+  JSON cannot hold.
 """
 
 from __future__ import annotations
@@ -114,7 +115,11 @@ def _is_clean(data: bytes, report: Report) -> bool:
     except UnicodeDecodeError as error:
         report.add(data.count(b"\n", 0, error.start) + 1, "yaml", "this is not UTF-8; save the file as UTF-8")
         return False
-    tabs = [data.count(b"\n", 0, m.end()) + 1 for m in re.finditer(rb"^[ ]*\t", data, re.MULTILINE)] if b"\t" in data else []
+    tabs = (
+        [data.count(b"\n", 0, m.end()) + 1 for m in re.finditer(rb"^[ ]*\t", data, re.MULTILINE)]
+        if b"\t" in data
+        else []
+    )
     for line in tabs[:20]:
         report.add(line, "yaml", "a tab in the indentation; use spaces")
     return not tabs
@@ -220,7 +225,9 @@ class _Builder:
     def _refuse_tag(self, event: Any, line: int) -> None:
         if event.tag is not None:
             tag = event.tag.replace("tag:yaml.org,2002:", "!!")
-            self.report.add(line, "yaml", f"the tag {tag}: tags are not read; write the plain value, quoted where it is text")
+            self.report.add(
+                line, "yaml", f"the tag {tag}: tags are not read; write the plain value, quoted where it is text"
+            )
 
     def _place(self, node: Node, line: int) -> bool:
         """Hang the node into the collection that is open: as an item, as a key, or as the value of the last key."""
@@ -251,7 +258,9 @@ class _Builder:
         assert isinstance(mapping, Mapping)
         assert key is not None
         if key in mapping.entries:
-            self.report.add(top.key_line, "yaml", f"the key {quoted(key)} stands twice; first in line {mapping.lines[key]}")
+            self.report.add(
+                top.key_line, "yaml", f"the key {quoted(key)} stands twice; first in line {mapping.lines[key]}"
+            )
         else:
             mapping.entries[key] = node
             mapping.lines[key] = top.key_line

@@ -12,10 +12,11 @@ from pytest_voicebench.loading.mistakes import Report, did_you_mean, listed, quo
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 MAX_NAME = 80
 
-RESERVED = frozenset(keyword.kwlist) | frozenset(
-    "skip skipif xfail parametrize usefixtures filterwarnings tryfirst trylast asyncio anyio flaky timeout xdist_group"
-    " scenario conversation agent voicebench none true false".split()
-)
+RESERVED = frozenset(keyword.kwlist) | {
+    *("skip", "skipif", "xfail", "parametrize", "usefixtures", "filterwarnings", "tryfirst", "trylast"),
+    *("asyncio", "anyio", "flaky", "timeout", "xdist_group", "scenario", "conversation", "agent", "voicebench"),
+    *("none", "true", "false"),
+}
 """Names that Python, pytest's -k and -m, or a well-known marker use for something else."""
 
 

@@ -11,6 +11,7 @@ Json = Any
 ScoreSet = Literal["voicebench", "official"]
 Verdict = Literal["match", "mismatch", "cannot_tell"]
 WrongCause = Literal["stale", "misheard", "invented", "other"]
+LatencyCause = Literal["interrupted", "no_reply", "censored", "late_blocks", "no_speech_detection", "no_user_end"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +46,37 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TurnScore:
+    """One turn of the user and what the agent did with it. Times in seconds on the conversation's timeline.
+
+    `step` is the scenario's step. `reply_start_s` is given also where the turn was interrupted; `latency_s` is not.
+    `censored`: no reply, but the conversation ended before one could be demanded.
+    """
+
+    step: int
+    start_s: float
+    end_s: float
+    interruptions: int = 0
+    backchannels: int = 0
+    interruption_depth_s: float | None = None
+    reply_start_s: float | None = None
+    latency_s: float | None = None
+    censored: bool = False
+
+    @property
+    def taken(self) -> bool:
+        """Whether the agent spoke up in this turn: an interruption or a reply."""
+        return self.interruptions > 0 or self.reply_start_s is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Times:
-    """What was measured in time, in seconds; None = unmeasured, with `cause` saying why latencies are None."""
+    """What was measured in time, in seconds; None = unmeasured, with `cause` saying why latencies are None.
+
+    Of a conversation with several turns: `first_response_latency_s` is the mean over its clean turns, `user_end_s` and
+    `reply_start_s` are the last turn's, the other two latencies count from the turn in which their moment lies. `cause`
+    is given where `first_response_latency_s` is None.
+    """
 
     first_response_latency_s: float | None = None
     tool_call_latency_s: float | None = None
@@ -54,7 +84,7 @@ class Times:
     user_end_s: float | None = None
     reply_start_s: float | None = None
     interruption_depth_s: float | None = None
-    cause: Literal["interrupted", "no_reply", "late_blocks", "no_speech_detection", "no_user_end"] | None = None
+    cause: LatencyCause | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,9 +126,10 @@ class Scorecard:
     argument_accuracy_strict: float | None
     pairs: tuple[Pair, ...] = ()
     surplus: tuple[int, ...] = ()  # counted calls (indexes) that no expected call was paired with
-    surplus_other_domain: int = 0
+    surplus_tools: tuple[str, ...] = ()  # the tools of those calls, in the same order
     premature_commits: tuple[int, ...] = ()  # counted calls that match a retracted entry
     times: Times = field(default_factory=Times)
     manners: Manners
+    turns: tuple[TurnScore, ...] = ()
     wrong_causes: Mapping[WrongCause, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ _REFERENCE = re.compile(rf"\$RESULT_(\d+)(\.[A-Za-z_][A-Za-z0-9_-]*(?:{_STEP})*)
 _STEPS = re.compile(_STEP)
 
 
-class Unresolvable(ValueError):
+class Unresolvable(ValueError):  # noqa: N818 - says what the reference is
     """The path leads nowhere in the recorded results. The message says where it ended."""
 
 

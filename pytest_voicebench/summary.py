@@ -138,7 +138,7 @@ class Behaviour:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurplusRow:
-    """Calls that no expected call was paired with, made in scenarios of `domain`, of tools that belong to `tool_domain`.
+    """Calls that no expected call was paired with: in scenarios of `domain`, of a tool that belongs to `tool_domain`.
 
     A tool belongs to the domain whose scenarios expect it; `tool_domain` is None where none or several do.
     """

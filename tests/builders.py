@@ -118,7 +118,7 @@ def call(
     *,
     args: Mapping[str, Any] | None = None,
     result: Any = None,
-    answered_s: float | None | bool = True,
+    answered_s: float | bool | None = True,
     status: Any = "executed",
     call_id: str = "",
     **kw: Any,

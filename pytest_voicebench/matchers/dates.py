@@ -1,0 +1,210 @@
+"""`date`: days of the calendar in written or spoken form; what could be read in two ways is said to be so."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from pytest_voicebench.matchers.numerals import TENS, UNITS
+from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Match, accept, cannot_tell, reject
+
+_ISO = re.compile(
+    r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[t ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:z|[+-]\d{2}:?\d{2})?)?"
+)
+_NUMERIC = re.compile(r"(\d{1,2})([-/.])(\d{1,2})(?:\2(\d{4}|\d{2}))?")
+_NUMBERED = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
+_MONTH_NAMES = "january february march april may june july august september october november december"
+MONTHS = {name: n for n, name in enumerate(_MONTH_NAMES.split(), start=1)}
+MONTHS |= {name[:3]: n for name, n in MONTHS.items()} | {"sept": 9}
+_WEEKDAY_NAMES = "monday tuesday wednesday thursday friday saturday sunday"
+_WEEKDAYS = {form: n for n, name in enumerate(_WEEKDAY_NAMES.split()) for form in (name, name[:3])} | {
+    "tues": 1,
+    "wednes": 2,
+    "thur": 3,
+    "thurs": 3,
+}
+_ORDINAL_NAMES = """
+    first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth
+    fifteenth sixteenth seventeenth eighteenth nineteenth twentieth
+"""
+_ORDINALS = {
+    w: n
+    for n, w in enumerate(
+        _ORDINAL_NAMES.split(),
+        start=1,
+    )
+} | {"thirtieth": 30}
+_RELATIVE = {"today": 0, "tonight": 0, "tomorrow": 1, "yesterday": -1}
+_FILL = frozenset({"the", "of", "on", "day"})
+_DAYS_IN_MONTH = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One way to read a date. `year` is None where the text gives none; `weekday` 0 is Monday."""
+
+    month: int
+    day: int
+    year: int | None = None
+    weekday: int | None = None
+
+
+def date(expected: Json, actual: Json, context: Context) -> Match:
+    """The same day.
+
+    An expected date without a year leaves the year free. With one it counts, and an actual date without a year is the
+    next such day on or after `today`. `10/07` has two readings: wrong only if both are, otherwise cannot_tell.
+    """
+    if not isinstance(expected, str) or not isinstance(actual, str):
+        return EQUAL if expected == actual else reject(expected, actual, "not a date")
+    if _plain(expected) == _plain(actual):
+        return EQUAL
+    wanted, given = read(expected, context.today), read(actual, context.today)
+    if not wanted:
+        return cannot_tell(f"the expected value {expected!r} is not a date that can be read")
+    if not given:
+        return _unread(expected, actual)
+    verdicts = {_same_day(w, g, context.today) for w in wanted for g in given}
+    if verdicts == {True}:
+        return _weekday_fits(given[0], actual, context.today) or accept("the same day")
+    if verdicts == {False}:
+        return reject(expected, actual, "another day")
+    if None in verdicts:
+        return cannot_tell(f"the year of {actual!r} is unknown without today's date", "unknown_year")
+    return cannot_tell(f"{actual!r} may or may not be {expected!r}: day and month can be swapped", "ambiguous_date")
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _unread(expected: str, actual: str) -> Match:
+    if any(word in _WEEKDAYS or word in ("next", "week", "weekend") for word in _words(actual)):
+        return cannot_tell(f"which day {actual!r} is depends on how it is meant", "relative_date")
+    return reject(expected, actual, "not a date that can be read")
+
+
+def _same_day(wanted: Reading, given: Reading, today: dt.date | None) -> bool | None:
+    if (wanted.month, wanted.day) != (given.month, given.day):
+        return False
+    if wanted.year is None or wanted.year == given.year:
+        return True
+    if given.year is not None:
+        return False
+    return None if today is None else next_such_day(given.month, given.day, today).year == wanted.year
+
+
+def _weekday_fits(given: Reading, actual: str, today: dt.date | None) -> Match | None:
+    """None where a weekday in the text agrees, or none is given; the doubt otherwise."""
+    if given.weekday is None or (given.year is None and today is None):
+        return None
+    day = (
+        dt.date(given.year, given.month, given.day)
+        if given.year
+        else next_such_day(given.month, given.day, today or dt.date.min)
+    )
+    if day.weekday() == given.weekday:
+        return None
+    return cannot_tell(f"{actual!r} names a weekday that this day is not", "weekday_mismatch")
+
+
+def next_such_day(month: int, day: int, today: dt.date) -> dt.date:
+    """The first day with this month and day on or after `today` (29 February: in the next leap year)."""
+    for year in range(today.year, today.year + 9):
+        if month == 2 and day == 29 and (year % 4 or (year % 100 == 0 and year % 400)):
+            continue
+        found = dt.date(year, month, day)
+        if found >= today:
+            return found
+    raise ValueError(f"no {day}.{month}. after {today}")  # pragma: no cover - a leap year comes within eight years
+
+
+@lru_cache(maxsize=4096)
+def read(text: str, today: dt.date | None) -> tuple[Reading, ...]:
+    """All readings of a date: none where it is no date, two where day and month can be swapped."""
+    plain = _plain(text).rstrip(".")
+    iso = _ISO.fullmatch(plain)
+    if iso:
+        return _valid(Reading(int(iso[2]), int(iso[3]), int(iso[1])))
+    if len(plain) == 8 and plain.isascii() and plain.isdigit():
+        return _valid(Reading(int(plain[4:6]), int(plain[6:]), int(plain[:4])))
+    if plain in _RELATIVE and today is not None:
+        day = today + dt.timedelta(days=_RELATIVE[plain])
+        return (Reading(day.month, day.day, day.year),)
+    weekday, words = _without_weekday(_words(plain))
+    if len(words) == 1:
+        return _read_numeric(words[0], weekday)
+    return _read_words(words, weekday)
+
+
+def _words(text: str) -> list[str]:
+    spaced = re.sub(r"[,;]|(?<=[a-z])[.\-]|[.\-](?=[a-z])", " ", _plain(text))
+    return [w for w in spaced.split() if w not in _FILL]
+
+
+def _without_weekday(words: list[str]) -> tuple[int | None, list[str]]:
+    for at in (0, -1):
+        if len(words) > 1 and words[at] in _WEEKDAYS:
+            weekday = _WEEKDAYS[words[at]]
+            return weekday, words[1:] if at == 0 else words[:-1]
+    return None, words
+
+
+def _read_numeric(word: str, weekday: int | None) -> tuple[Reading, ...]:
+    found = _NUMERIC.fullmatch(word)
+    if not found or (found[2] == "." and not found[4]):
+        return ()  # 10.07 is a number
+    year = _year(found[4])
+    first, second = int(found[1]), int(found[3])
+    readings = [Reading(first, second, year, weekday), Reading(second, first, year, weekday)]
+    return tuple(dict.fromkeys(r for one in readings for r in _valid(one)))
+
+
+def _read_words(words: list[str], weekday: int | None) -> tuple[Reading, ...]:
+    """`<month> <day> [<year>]`, `<day> <month> [<year>]` or `<year> <month> <day>`."""
+    places = [n for n, w in enumerate(words) if w in MONTHS]
+    if len(places) != 1:
+        return ()
+    at = places[0]
+    before, after = words[:at], words[at + 1 :]
+    year: int | None = None
+    if (
+        after
+        and len(after[-1].lstrip("'")) in (2, 4)
+        and after[-1].lstrip("'").isdigit()
+        and (before or len(after) > 1)
+    ):
+        year, after = _year(after[-1].lstrip("'")), after[:-1]
+    elif len(before) == 1 and len(before[0]) == 4 and before[0].isdigit():
+        year, before = int(before[0]), []
+    if bool(before) == bool(after):
+        return ()
+    day = _read_day(before or after)
+    return () if day is None else _valid(Reading(MONTHS[words[at]], day, year, weekday))
+
+
+def _read_day(words: list[str]) -> int | None:
+    if len(words) == 1:
+        found = _NUMBERED.fullmatch(words[0])
+        return int(found[1]) if found else _ORDINALS.get(words[0], UNITS.get(words[0], TENS.get(words[0])))
+    if len(words) == 2 and words[0] in ("twenty", "thirty"):
+        unit = _ORDINALS.get(words[1], UNITS.get(words[1], 99))
+        return TENS[words[0]] + unit if unit < 10 else None
+    return None
+
+
+def _year(text: str | None) -> int | None:
+    return None if text is None else int(text) + (2000 if len(text) == 2 else 0)
+
+
+def _valid(reading: Reading) -> tuple[Reading, ...]:
+    if not (1 <= reading.month <= 12 and 1 <= reading.day <= _DAYS_IN_MONTH[reading.month - 1]):
+        return ()
+    if reading.year is not None:
+        try:
+            dt.date(reading.year, reading.month, reading.day)
+        except ValueError:
+            return ()
+    return (reading,)

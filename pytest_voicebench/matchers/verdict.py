@@ -1,0 +1,76 @@
+"""What every matcher takes and gives: the context of a comparison and its verdict with the reason in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import Any
+
+from pytest_voicebench.scorecard import Verdict
+
+Json = Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """The verdict on one value. `cannot_tell` never passes. `notes` are fixed words such as `type_mismatch`."""
+
+    verdict: Verdict
+    reason: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def matches(self) -> bool:
+        """Whether the value passes."""
+        return self.verdict == "match"
+
+    def noted(self, note: str) -> Match:
+        """The same verdict with one more note; a note is given once."""
+        return self if note in self.notes else replace(self, notes=(*self.notes, note))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What a comparison may know beside the two values: the scenario's date and the parameter's options."""
+
+    today: date | None = None
+    options: Mapping[str, Json] = field(default_factory=dict)
+
+
+Matcher = Callable[[Json, Json, Context], Match]
+
+EQUAL = Match(verdict="match", reason="equal")
+
+
+def accept(reason: str, *notes: str) -> Match:
+    """A match."""
+    return Match(verdict="match", reason=reason, notes=notes)
+
+
+def reject(expected: Json, actual: Json, why: str = "", *notes: str) -> Match:
+    """A mismatch that quotes both values, shortened."""
+    tail = f": {why}" if why else ""
+    return Match(verdict="mismatch", reason=f"expected {quote(expected)}, got {quote(actual)}{tail}", notes=notes)
+
+
+def cannot_tell(why: str, *notes: str) -> Match:
+    """Neither; the reason says what would have to be known."""
+    return Match(verdict="cannot_tell", reason=why, notes=notes)
+
+
+def quote(value: Json) -> str:
+    """A value as a reader recognises it, at most 60 characters."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def as_text(value: Json) -> str | None:
+    """The text of a string or of a JSON number (25.0 is 25); None for anything else."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    return str(value)

@@ -78,18 +78,18 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     run_in_executor = _refuse  # type: ignore[assignment]
     add_reader = _refuse  # type: ignore[assignment]
     add_writer = _refuse  # type: ignore[assignment]
-    getaddrinfo = _refuse_async  # type: ignore[assignment]
-    create_connection = _refuse_async  # type: ignore[assignment]
-    create_server = _refuse_async  # type: ignore[assignment]
-    create_unix_connection = _refuse_async  # type: ignore[assignment]
-    create_datagram_endpoint = _refuse_async  # type: ignore[assignment]
+    getaddrinfo = _refuse_async
+    create_connection = _refuse_async
+    create_server = _refuse_async
+    create_unix_connection = _refuse_async
+    create_datagram_endpoint = _refuse_async
     sock_connect = _refuse_async
     sock_recv = _refuse_async
     sock_sendall = _refuse_async
     connect_read_pipe = _refuse_async
     connect_write_pipe = _refuse_async
-    subprocess_exec = _refuse_async  # type: ignore[assignment]
-    subprocess_shell = _refuse_async  # type: ignore[assignment]
+    subprocess_exec = _refuse_async
+    subprocess_shell = _refuse_async
 
 
 class Clock:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from collections.abc import Iterator
 
 from pytest_voicebench.agents.protocol import Agent
 from pytest_voicebench.clock import VirtualTimeLoop

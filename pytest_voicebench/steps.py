@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
+from typing import Any
 
+from pytest_voicebench.folder_code import load_functions
 from pytest_voicebench.scenario import Scenario, Step
-from pytest_voicebench.suite_code import load_function
 
 
 @dataclass(slots=True, kw_only=True)
@@ -25,17 +26,18 @@ class StepView:
 async def steps_of(scenario: Scenario, view: StepView) -> AsyncGenerator[Step, None]:
     """The user's steps, one at a time, each asked for when the one before is over.
 
-    A generator is a plain or an async generator function `f(view)` of Step in the suite's folder. Silence is sent while
+    A generator is a plain or an async generator function `f(view)` of Step in the suite's folder. To hear the agent's
+    answer before it chooses what to say, it yields a `wait` with a trigger (`after_agent`) first. Silence is sent while
     an async one chooses; a plain one must not wait for anything.
     """
     if scenario.generator is None:
         for step in scenario.steps:
             yield step
         return
-    made = load_function(scenario.suite.folder, scenario.generator)(view)
+    made: Any = load_functions(scenario.suite.folder, [scenario.generator])[scenario.generator](view)
     if inspect.isasyncgen(made):
-        async for step in made:
-            yield step
+        async for chosen in made:
+            yield chosen
     else:
-        for step in made:
-            yield step
+        for chosen in made:
+            yield chosen

@@ -9,7 +9,8 @@ from typing import Literal
 
 import numpy as np
 
-from pytest_voicebench.audio import BLOCK_TICKS, RATE_HZ, Audio, Samples, read_audio, resample
+from pytest_voicebench.audio import BLOCK_TICKS, RATE_HZ, Audio, Samples, resample
+from pytest_voicebench.audio_files import read_audio
 from pytest_voicebench.conversation import Span, Utterance, Word, to_ticks
 from pytest_voicebench.playback import Listener
 from pytest_voicebench.room_tone import room_tone
@@ -138,13 +139,12 @@ class User:
     def _begin(self, step: Step, now_ticks: int) -> None:
         if step.kind in _SPOKEN:
             self._play(step, now_ticks)
-        elif step.kind == "wait":
+        elif step.kind == "wait" and step.seconds:
             self._busy_until_ticks = now_ticks + to_ticks(step.seconds)
-        elif step.kind == "inject":
-            self._injections.append(step.text)
-            self._end_step(now_ticks)
         else:
-            self.hung_up = True
+            if step.kind == "inject":
+                self._injections.append(step.text)
+            self.hung_up = step.kind == "end"
             self._end_step(now_ticks)
 
     def _play(self, step: Step, now_ticks: int) -> None:

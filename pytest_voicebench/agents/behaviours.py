@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pytest_voicebench.conversation import to_ticks
 from pytest_voicebench.references import is_reference
 from pytest_voicebench.scenario import ExpectedCall, Retraction, Scenario
-from pytest_voicebench.tools import Parameter
+from pytest_voicebench.tools import Parameter, Tool
 
 Json = Any
 
@@ -91,7 +91,9 @@ def stale_commit(scenario: Scenario) -> Plan:
 def argument_swapper(scenario: Scenario) -> Plan:
     """Calls the right tools with every argument wrong."""
     swapped = [
-        replace(call, args={n: wrong_value(scenario.suite.tools[call.tool].parameters[n], v) for n, v in call.args.items()})
+        replace(
+            call, args={n: wrong_value(scenario.suite.tools[call.tool].parameters[n], v) for n, v in call.args.items()}
+        )
         for call in scenario.expect.calls
     ]
     return (*_calls(swapped, CALL_S), _speak("reply", REPLY_S))
@@ -158,6 +160,10 @@ def wrong_value(parameter: Parameter, value: Json) -> Json:
         return (date.fromisoformat(value) + timedelta(days=1)).isoformat()
     except ValueError:
         return f"{value} Q7"
+
+
+def _swapped(call: ExpectedCall, tool: Tool) -> ExpectedCall:
+    return replace(call, args={name: wrong_value(tool.parameters[name], value) for name, value in call.args.items()})
 
 
 def _stale(calls: Sequence[ExpectedCall], retracted: Sequence[Retraction]) -> list[ExpectedCall]:

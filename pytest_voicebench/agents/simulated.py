@@ -24,7 +24,8 @@ from pytest_voicebench.agents.protocol import (
     ToolResult,
     Transcript,
 )
-from pytest_voicebench.audio import RATE_HZ, Audio, Samples, read_audio
+from pytest_voicebench.audio import RATE_HZ, Audio, Samples
+from pytest_voicebench.audio_files import read_audio
 from pytest_voicebench.conversation import AgentInfo, to_seconds, to_ticks
 from pytest_voicebench.references import is_reference, parse, resolve
 from pytest_voicebench.scenario import Scenario, Step
@@ -153,7 +154,7 @@ class SimulatedLine:
             return value
         reference = parse(value)
         assert reference is not None
-        while reference.index not in self._results:
+        while reference.call not in self._results:
             self._got_result.clear()
             await self._got_result.wait()
         return resolve(reference, self._results)[0]

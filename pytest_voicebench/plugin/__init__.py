@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_voicebench.plugin import options
-from pytest_voicebench.plugin.run import agent, conversation, scenario
+from pytest_voicebench.plugin.run import _voicebench_runner, agent, conversation, scenario
 
 if TYPE_CHECKING:
     from pytest_voicebench.plugin.collect import SuiteFile
 
-__all__ = ["agent", "conversation", "scenario"]
+__all__ = ["_voicebench_runner", "agent", "conversation", "scenario"]
 
 MARKER = "voicebench(path, *ids): run this test once for each scenario of a suite file, or for those named"
 
@@ -59,7 +59,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_configure_node(node: Any) -> None:
     from pytest_voicebench.plugin.run_folder import run_folder
 
-    node.workerinput["voicebench_run"] = str(run_folder(node.config).path)
+    folder = run_folder(node.config)
+    node.workerinput |= {"voicebench_run": str(folder.path), "voicebench_started": folder.started_at}
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -20,13 +20,10 @@ if TYPE_CHECKING:
 NAME = "scenario"
 """The name of the test in every suite file, and of the parameter that holds the scenario."""
 
-_NO_KEY = re.compile(rb"\s*(#.*|---\s*|%.*)?\r?\n?")
-_OUR_KEY = re.compile(rb"""(['"]?)voicebench\1\s*:""", re.IGNORECASE)
-
 _BEHAVIOURS = frozenset({"asyncio", "anyio", "trio", "tryfirst", "trylast"})
 """Registered markers that change how a test runs, and whose registration shows no parameters."""
 
-_seen_ids = pytest.StashKey[dict[str, "Scenario"]]()
+_loaded = pytest.StashKey[dict[Path, "Suite"]]()
 _reserved = pytest.StashKey[frozenset[str]]()
 _registered = pytest.StashKey[dict[str, pytest.MarkDecorator]]()
 
@@ -40,10 +37,13 @@ def suite_file(path: Path, parent: pytest.Collector) -> SuiteFile | None:
     wanted = parent.session.isinitpath(path) or any(
         _glob(g).fullmatch(_from_root(path, config)) for g in config.getini("voicebench_suites")
     )
-    if not wanted or not is_suite(path):
+    if not wanted:
         return None
+    from pytest_voicebench.loading import is_suite_file
     from pytest_voicebench.plugin.report import watch
 
+    if not is_suite_file(path):
+        return None
     watch(config)
     return SuiteFile.from_parent(parent, path=path)  # type: ignore[no-any-return]
 
@@ -60,18 +60,6 @@ def _glob(pattern: str) -> re.Pattern[str]:
     return re.compile("".join(meaning.get(part, re.escape(part)) for part in parts))
 
 
-def is_suite(path: Path) -> bool:
-    """Whether the file's first key is `voicebench:`; reads no further than that. False for what cannot be read."""
-    try:
-        with path.open("rb") as file:
-            line = file.readline(4096).removeprefix(b"\xef\xbb\xbf")
-            while line and _NO_KEY.fullmatch(line):
-                line = file.readline(4096)
-    except OSError:
-        return False
-    return bool(_OUR_KEY.match(line))
-
-
 class SuiteFile(pytest.Module):
     """A suite file, to pytest a module with one parametrized test."""
 
@@ -79,14 +67,15 @@ class SuiteFile(pytest.Module):
 
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
         """The items of the file; a mistake in it is one line of the error that pytest shows."""
-        from pytest_voicebench.loading import SuiteError, load_suite
+        from pytest_voicebench.loading import SuiteError, check_distinct, load_suite
 
         _need_asyncio(self.config)
         try:
             self.suite = load_suite(self.path)
-            _refuse_repeated_ids(self.suite, self.config)
+            check_distinct([*self.config.stash.setdefault(_loaded, {}).values(), self.suite])
         except SuiteError as error:
             raise self.CollectError(str(error)) from None
+        self.config.stash[_loaded][self.path] = self.suite
         self.obj = suite_module(self.suite)
         return super().collect()
 
@@ -94,18 +83,6 @@ class SuiteFile(pytest.Module):
 def _need_asyncio(config: pytest.Config) -> None:
     if not config.pluginmanager.hasplugin("asyncio"):
         raise pytest.UsageError("scenarios need pytest-asyncio: load it with -p asyncio, or leave out -p no:asyncio")
-
-
-def _refuse_repeated_ids(suite: Suite, config: pytest.Config) -> None:
-    """Results and files are kept by item id, so it must be unique in the run, not only in its file."""
-    from pytest_voicebench.loading import SuiteError
-
-    seen = config.stash.setdefault(_seen_ids, {})
-    for scenario in suite.scenarios:
-        first = seen.setdefault(scenario.item_id, scenario)
-        if first.suite.path != scenario.suite.path:
-            where, other = (f"{s.suite.path}:{s.line}" for s in (scenario, first))
-            raise SuiteError(f"{where}: id {scenario.item_id!r}: used by {other} too; ids are unique in a run")
 
 
 def suite_module(suite: Suite) -> ModuleType:

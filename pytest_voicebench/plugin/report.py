@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 RECORDER = "voicebench-recorder"
 REPORTER = "voicebench-reporter"
-
-STARTED = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def watch(config: pytest.Config) -> None:
@@ -112,10 +110,10 @@ class RunReporter:
         from pytest_voicebench.plan import completed
         from pytest_voicebench.plugin.junit import add_run_properties
         from pytest_voicebench.summary import summarize
-        from pytest_voicebench.writers.summary_json import write
+        from pytest_voicebench.writers.summary_json import write_summary
 
         summary = summarize(completed(plan, self._results()), plan.header)
-        write(summary, run_folder(self.config).path)
+        write_summary(run_folder(self.config).path, summary)
         add_run_properties(self.config, run_properties(summary))
         return summary
 
@@ -123,33 +121,28 @@ class RunReporter:
         """The tables, and where everything is."""
         if self.summary is None:
             return
+        from pytest_voicebench.writers.plain_text import encodable
         from pytest_voicebench.writers.terminal import render
+        from pytest_voicebench.writers.terminal_header import outcomes_text
 
         writer = self.config.get_terminal_writer()
-        terminalreporter.section("voicebench")
+        text = f"voicebench: {outcomes_text(self.summary.counts)}, in {run_folder(self.config).shown}"
         if self.config.get_verbosity() >= 0:
-            terminalreporter.write_line(render(self.summary, width=writer.fullwidth, color=writer.hasmarkup))
-        terminalreporter.write_line(f"voicebench: {outcomes(self.summary)}, in {run_folder(self.config).shown}")
+            terminalreporter.section("voicebench")
+            text = render(self.summary, width=writer.fullwidth if sys.stdout.isatty() else 100, color=writer.hasmarkup) + "\n" + text
+        terminalreporter.write_line(encodable(text, getattr(sys.stdout, "encoding", None)))
 
     def pytest_unconfigure(self) -> None:
         """The workers have ended."""
         run_folder(self.config).stop_file.unlink(missing_ok=True)
 
 
-def outcomes(summary: Summary) -> str:
-    """How many items were planned, and what became of them."""
-    c = summary.counts
-    return (
-        f"planned {c.planned} = {c.passed} passed + {c.failed} failed + {c.error} error"
-        f" + {c.skipped} skipped + {c.not_run} not run"
-    )
-
-
 def selection_lines(plan: Plan, config: pytest.Config) -> list[str]:
     """One line for what was selected, and notices."""
     agents = {item.agent.name: item.agent for item in plan.items}
-    who = ", ".join(f"{a.name} ({a.clock} clock)" for a in agents.values() if a.name != "unknown")
-    where = "" if config.getoption("collectonly") else f", run {run_folder(config).shown}"
+    idle = config.getoption("collectonly")
+    who = ", ".join(a.name + ("" if idle else f" ({a.clock} clock)") for a in agents.values() if a.name != "unknown")
+    where = "" if idle else f", run {run_folder(config).shown}"
     line = (
         f"voicebench: {len(plan.items)} of {plan.collected} scenarios selected, "
         f"agent {who or 'from the `agent` fixture'}{where}"

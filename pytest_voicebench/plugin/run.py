@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 GLANCE_S = 0.2
 """How often a running conversation looks for the stop file and lets the progress line move."""
 
-_agents = pytest.StashKey[dict["AgentSpec", "Agent"]]()
+_agents = pytest.StashKey[dict[str, "Agent"]]()
 
 
 @pytest.fixture
@@ -55,14 +55,14 @@ def shipped_agent(spec: AgentSpec, scenario: Scenario, config: pytest.Config) ->
     from pytest_voicebench.agents.naming import AgentNameError, build_agent
 
     made = config.stash.setdefault(_agents, {})
-    if spec in made:
-        return made[spec]
+    if spec.label in made:
+        return made[spec.label]
     try:
         built = build_agent(spec, scenario)
     except AgentNameError as error:
         raise pytest.UsageError(str(error)) from None
     if not spec.needs_scenario:
-        made[spec] = built
+        made[spec.label] = built
     return built
 
 

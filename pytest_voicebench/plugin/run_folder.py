@@ -19,10 +19,11 @@ STOP_NAME = ".stop"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFolder:
-    """The folder of this run. `shown` is how people are told about it."""
+    """The folder of this run. `shown` is how people are told about it, `started_at` the run's start, UTC, ISO 8601."""
 
     path: Path
     shown: str
+    started_at: str
 
     @property
     def stop_file(self) -> Path:
@@ -43,7 +44,8 @@ def run_folder(config: pytest.Config) -> RunFolder:
     if folder is None:
         worker: dict[str, Any] = getattr(config, "workerinput", {})
         path = Path(worker.get("voicebench_run") or reports_folder(config) / _new_name())
-        folder = config.stash[_folder] = RunFolder(path=path, shown=_shown(path, config))
+        started_at = worker.get("voicebench_started") or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        folder = config.stash[_folder] = RunFolder(path=path, shown=_shown(path, config), started_at=started_at)
     return folder
 
 

@@ -5,11 +5,13 @@ Silero says what is speech; energy says exactly where it begins and ends.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from pytest_voicebench.audio import RATE_HZ, Audio, Samples, resample
-from pytest_voicebench.conversation import Span
+from pytest_voicebench.conversation import Conversation, Span
 from pytest_voicebench.silero import MINIMUM_TICKS, Bounds, merged, silero_spans
 
 SPEECH_DBFS = -50.0
@@ -70,6 +72,13 @@ def detect_user_speech(audio: Audio) -> tuple[Span, ...]:
         loud = levels >= max(speech - _BELOW_SPEECH_DB, floor + _ABOVE_FLOOR_DB)
         edges = [_refined(loud, a, b) for a, b in spans]
     return tuple(Span(start_ticks=a, end_ticks=b) for a, b in merged(edges))
+
+
+def detect_speech(conversation: Conversation) -> Conversation:
+    """The conversation with `agent_speech` filled in from its recording; as it was where it has none."""
+    if conversation.recording is None:
+        return conversation
+    return replace(conversation, agent_speech=detect_agent_speech(conversation.recording.agent))
 
 
 def _loud_regions(samples: Samples) -> Bounds:

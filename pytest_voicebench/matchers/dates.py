@@ -29,7 +29,7 @@ _ORDINAL_NAMES = """
     first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth
     fifteenth sixteenth seventeenth eighteenth nineteenth twentieth
 """
-_ORDINALS = {
+ORDINALS = {
     w: n
     for n, w in enumerate(
         _ORDINAL_NAMES.split(),
@@ -188,9 +188,9 @@ def _read_words(words: list[str], weekday: int | None) -> tuple[Reading, ...]:
 def _read_day(words: list[str]) -> int | None:
     if len(words) == 1:
         found = _NUMBERED.fullmatch(words[0])
-        return int(found[1]) if found else _ORDINALS.get(words[0], UNITS.get(words[0], TENS.get(words[0])))
+        return int(found[1]) if found else ORDINALS.get(words[0], UNITS.get(words[0], TENS.get(words[0])))
     if len(words) == 2 and words[0] in ("twenty", "thirty"):
-        unit = _ORDINALS.get(words[1], UNITS.get(words[1], 99))
+        unit = ORDINALS.get(words[1], UNITS.get(words[1], 99))
         return TENS[words[0]] + unit if unit < 10 else None
     return None
 

@@ -1,0 +1,125 @@
+"""One call against one expected call: every expected argument judged, extra ones listed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from itertools import islice, product
+
+from pytest_voicebench.conversation import Call, Json
+from pytest_voicebench.matchers import compare_value
+from pytest_voicebench.matchers.exact import json_equal
+from pytest_voicebench.references import Unresolvable, parse, resolve
+from pytest_voicebench.scenario import ExpectedCall, Scenario
+from pytest_voicebench.scorecard import ArgumentScore
+from pytest_voicebench.tools import Parameter, Tool, Toolset
+
+_MOST_READINGS = 1000  # of references with [*] inside lists and objects, which multiply
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What judging an argument needs to know beside the two calls."""
+
+    tools: Toolset
+    today: date
+    aliases: Mapping[str, tuple[str, ...]]
+
+
+def rules_of(scenario: Scenario) -> Rules:
+    """The rules that a scenario gives."""
+    return Rules(tools=scenario.suite.tools, today=scenario.suite.today, aliases=scenario.expect.aliases)
+
+
+def judge_arguments(
+    expected: ExpectedCall, call: Call, results: Mapping[int, Json], rules: Rules
+) -> tuple[ArgumentScore, ...]:
+    """Every expected argument against the call's, defaults of the tool filled in on both sides.
+
+    A reference is resolved against `results` (by index of expected call); one that cannot be is cannot_tell.
+    """
+    tool = rules.tools.get(expected.tool)
+    return tuple(
+        _judge(name, value, call.arguments.get(name), tool.parameters.get(name) if tool else None, results, rules)
+        for name, value in expected.args.items()
+    )
+
+
+def _judge(
+    name: str, wanted: Json, given: Json, parameter: Parameter | None, results: Mapping[int, Json], rules: Rules
+) -> ArgumentScore:
+    if parameter is not None and parameter.has_default:
+        wanted = parameter.default if wanted is None else wanted
+        given = parameter.default if given is None else given
+    try:
+        readings = expand(wanted, results)
+    except Unresolvable as problem:
+        return ArgumentScore(
+            name=name,
+            expected=wanted,
+            actual=given,
+            verdict="cannot_tell",
+            strict=False,
+            reason=str(problem),
+            notes=("unresolved_reference",),
+        )
+    found = [(one, compare_value(parameter, one, given, rules.today, rules.aliases)) for one in readings]
+    value, best = next(((one, m) for one, m in found if m.matches), found[0])
+    return ArgumentScore(
+        name=name,
+        expected=value,
+        actual=given,
+        verdict=best.verdict,
+        strict=best.matches and "type_mismatch" not in best.notes,
+        reason=best.reason,
+        notes=best.notes,
+    )
+
+
+def expand(value: Json, results: Mapping[int, Json]) -> tuple[Json, ...]:
+    """The values that an expected value may stand for, its references resolved, inside lists and objects too.
+
+    Raises Unresolvable.
+    """
+    if isinstance(value, str):
+        reference = parse(value) if value.startswith("$") else None
+        return (value,) if reference is None else resolve(reference, results)
+    if isinstance(value, list | tuple) and any(True for _ in referred_calls(value)):
+        return tuple(list(one) for one in islice(product(*(expand(v, results) for v in value)), _MOST_READINGS))
+    if isinstance(value, Mapping) and any(True for _ in referred_calls(value)):
+        choices = product(*(expand(v, results) for v in value.values()))
+        return tuple(dict(zip(value, one, strict=True)) for one in islice(choices, _MOST_READINGS))
+    return (value,)
+
+
+def referred_calls(value: Json) -> Iterator[int]:
+    """The indexes of the expected calls that a value refers to."""
+    if isinstance(value, str):
+        reference = parse(value) if value.startswith("$") else None
+        if reference is not None:
+            yield reference.call
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from referred_calls(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from referred_calls(inner)
+
+
+def extra_arguments(expected: ExpectedCall, call: Call, tool: Tool | None) -> tuple[str, ...]:
+    """Arguments nobody asked for: not expected, not null, not the tool's default, not in `allow_extra`; sorted."""
+    return tuple(
+        sorted(
+            name
+            for name, value in call.arguments.items()
+            if value is not None
+            and name not in expected.args
+            and name not in expected.allow_extra
+            and not _is_default(value, tool.parameters.get(name) if tool else None)
+        )
+    )
+
+
+def _is_default(value: Json, parameter: Parameter | None) -> bool:
+    return parameter is not None and parameter.has_default and json_equal(value, parameter.default)

@@ -1,0 +1,115 @@
+"""Latencies and pre-emption: when the agent called, spoke and delivered (arXiv 2604.04847, section on latency)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_voicebench.conversation import Call, Conversation, to_seconds
+from pytest_voicebench.metrics.turns import spans_in_order, turn_at
+from pytest_voicebench.scorecard import LatencyCause, Pair, Times, TurnScore
+from pytest_voicebench.stats import mean
+
+
+def times(
+    conversation: Conversation, turns: Sequence[TurnScore], pairs: Sequence[Pair], *, late: bool = False
+) -> Times:
+    """All that was measured in time. `late`: the user's audio left late, so that no latency can be trusted."""
+    cause = _blocking_cause(conversation, turns, late)
+    depths = [t.interruption_depth_s for t in turns if t.interruption_depth_s is not None]
+    latencies = [] if cause else [t.latency_s for t in turns if t.latency_s is not None]
+    return Times(
+        first_response_latency_s=mean(latencies),
+        tool_call_latency_s=None if cause else tool_call_latency_s(conversation, turns),
+        task_completion_latency_s=None if cause else task_completion_latency_s(conversation, turns, pairs),
+        user_end_s=turns[-1].end_s if turns else None,
+        reply_start_s=turns[-1].reply_start_s if turns else None,
+        interruption_depth_s=depths[0] if depths else None,
+        cause=cause or (None if latencies else _missing_cause(turns)),
+    )
+
+
+def _blocking_cause(conversation: Conversation, turns: Sequence[TurnScore], late: bool) -> LatencyCause | None:
+    if not turns:
+        return "no_user_end"
+    if conversation.agent_speech is None:
+        return "no_speech_detection"
+    return "late_blocks" if late else None
+
+
+def _missing_cause(turns: Sequence[TurnScore]) -> LatencyCause:
+    if any(t.interruptions for t in turns):
+        return "interrupted"
+    return "censored" if turns[-1].censored else "no_reply"
+
+
+def tool_call_latency_s(conversation: Conversation, turns: Sequence[TurnScore]) -> float | None:
+    """Seconds from the user's end to the first counted call, negative before it; None if interrupted or without calls.
+
+    With several turns the end is that of the turn in which the call was made.
+    """
+    calls = conversation.counted_calls
+    return _after_user_end_s(conversation, turns, calls[0].at_ticks) if calls else None
+
+
+def task_completion_latency_s(
+    conversation: Conversation, turns: Sequence[TurnScore], pairs: Sequence[Pair]
+) -> float | None:
+    """Seconds from the user's end to the first speech that can carry the answer.
+
+    That is the first heard span that begins at or after the moment when the result of the last expected call was handed
+    over; None if an expected call is unpaired or never answered, if nothing was said then, or after an interruption.
+    """
+    moment = task_done_ticks(conversation.counted_calls, pairs)
+    if moment is None:
+        return None
+    onsets = [s.start_ticks for s in spans_in_order(conversation) if s.start_ticks >= moment]
+    place = turn_at(conversation.turns, moment)
+    if not onsets or place is None or turns[place].interruptions:
+        return None
+    return to_seconds(onsets[0] - conversation.turns[place].end_ticks)
+
+
+def task_done_ticks(calls: Sequence[Call], pairs: Sequence[Pair]) -> int | None:
+    """The moment the result of the last expected call was handed over; None if not all are paired and answered."""
+    answered = [None if p.actual is None else calls[p.actual].answered_ticks for p in pairs]
+    known = [a for a in answered if a is not None]
+    return max(known) if known and len(known) == len(answered) else None
+
+
+def _after_user_end_s(conversation: Conversation, turns: Sequence[TurnScore], moment: int) -> float | None:
+    place = turn_at(conversation.turns, moment)
+    if place is None or turns[place].interruptions:
+        return None
+    return to_seconds(moment - conversation.turns[place].end_ticks)
+
+
+def is_preemptive(conversation: Conversation) -> bool | None:
+    """Whether the earliest counted call came before the user's end of its turn; None without a call or a turn."""
+    calls = conversation.counted_calls
+    place = turn_at(conversation.turns, calls[0].at_ticks) if calls else None
+    return None if place is None else calls[0].at_ticks < conversation.turns[place].end_ticks
+
+
+def is_filler(conversation: Conversation, turns: Sequence[TurnScore], pairs: Sequence[Pair]) -> bool | None:
+    """Whether the reply began before the result of the last expected call was handed over.
+
+    None unless the turn is clean (taken, not interrupted) and has calls, and where that moment does not exist because
+    an expected call is unpaired.
+    """
+    moment = task_done_ticks(conversation.counted_calls, pairs)
+    place = None if moment is None else turn_at(conversation.turns, moment)
+    if moment is None or place is None:
+        return None
+    reply = turns[place].reply_start_s
+    if reply is None or turns[place].interruptions:
+        return None
+    return reply < to_seconds(moment)
+
+
+def spoke_before_first_call(conversation: Conversation) -> bool | None:
+    """Whether the agent spoke, greetings aside, before its first counted call; None without a call or a turn."""
+    calls, turns = conversation.counted_calls, conversation.turns
+    if not calls or not turns:
+        return None
+    first = turns[0].start_ticks
+    return any(first <= s.start_ticks < calls[0].at_ticks for s in spans_in_order(conversation))

@@ -1,0 +1,144 @@
+"""`score`: one conversation judged by its scenario, score set `voicebench` version 1."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from pytest_voicebench.conversation import Conversation
+from pytest_voicebench.metrics.arguments import rules_of
+from pytest_voicebench.metrics.calls import call_scores, in_order, surplus_calls
+from pytest_voicebench.metrics.causes import with_causes
+from pytest_voicebench.metrics.mentions import agent_words_heard, is_mentioned
+from pytest_voicebench.metrics.pairing import pair_calls
+from pytest_voicebench.metrics.retraction import premature_commits
+from pytest_voicebench.metrics.timing import is_filler, is_preemptive, spoke_before_first_call, times
+from pytest_voicebench.metrics.turns import greetings, turn_scores
+from pytest_voicebench.scenario import Requirement, Scenario
+from pytest_voicebench.scorecard import Manners, Pair, Scorecard, Times, TurnScore, WrongCause
+from pytest_voicebench.validity import blocks_were_late
+
+SCORE_SET = "voicebench"
+SCORE_VERSION = 1
+
+
+def score(scenario: Scenario, conversation: Conversation) -> Scorecard:
+    """The judgement of a conversation: a pure function, and total: no conversation makes it raise.
+
+    `passed` = every expected call paired, no unpaired counted call, every pair matches, turn taken, and what
+    `pass_requires` adds. What could not be checked is None and never passes. Whether the measurement itself was sound
+    is asked elsewhere (`validity.measurement_problems`).
+    """
+    rules, calls = rules_of(scenario), conversation.counted_calls
+    pairs = with_causes(scenario, conversation, pair_calls(scenario.expect.calls, calls, rules), rules)
+    turns = turn_scores(conversation)
+    measured = times(conversation, turns, pairs, late=blocks_were_late(conversation))
+    manners = _manners(scenario, conversation, turns, pairs)
+    checks = _checks(scenario, conversation, pairs, manners)
+    requirements = {r.text or r.name: _required(r, checks, measured) for r in scenario.expect.pass_requires}
+    surplus, numbers = surplus_calls(pairs, len(calls)), call_scores(pairs, len(calls))
+    tools_ok = not surplus and all(p.actual is not None for p in pairs)
+    args_ok = all(p.matches for p in pairs)
+    premature = premature_commits(scenario.retracted, calls, pairs, rules)
+    gating = {r.name for r in scenario.expect.pass_requires}
+    return Scorecard(
+        score_set="voicebench",
+        version=SCORE_VERSION,
+        passed=tools_ok and args_ok and manners.turn_taken and all(v is True for v in requirements.values()),
+        tools_ok=tools_ok,
+        args_ok=args_ok,
+        spoke=manners.turn_taken,
+        requirements=requirements,
+        diagnostics={name: value for name, value in checks.items() if name not in gating},
+        f1_names=numbers.f1_names,
+        f1_match=numbers.f1_match,
+        f1_strict=numbers.f1_strict,
+        precision=numbers.precision,
+        recall=numbers.recall,
+        argument_accuracy=numbers.argument_accuracy,
+        argument_accuracy_strict=numbers.argument_accuracy_strict,
+        pairs=pairs,
+        surplus=surplus,
+        surplus_tools=tuple(calls[n].name for n in surplus),
+        premature_commits=premature,
+        times=measured,
+        manners=manners,
+        turns=turns,
+        wrong_causes=_causes(pairs),
+        notes=_notes(conversation, turns, pairs, premature),
+    )
+
+
+def _manners(
+    scenario: Scenario, conversation: Conversation, turns: Sequence[TurnScore], pairs: Sequence[Pair]
+) -> Manners:
+    """Behaviour over all turns. The item's turn is taken if its last one is, and every planned turn was reached.
+
+    Steps that wait for the agent are reached only if it spoke before; steps that follow each other at once are one
+    request to which a reply after the last is the answer.
+    """
+    planned = sum(step.kind == "say" for step in scenario.steps)
+    detected = conversation.agent_speech is not None
+    taken = detected and bool(turns) and len(turns) >= planned and turns[-1].taken
+    interruptions = sum(t.interruptions for t in turns)
+    clean = taken and not interruptions
+    return Manners(
+        turn_taken=taken,
+        interrupted=interruptions > 0,
+        interruptions=interruptions,
+        greetings=greetings(conversation),
+        backchannels=sum(t.backchannels for t in turns),
+        clean_turn=clean,
+        filler=is_filler(conversation, turns, pairs) if clean else None,
+        preemptive=is_preemptive(conversation),
+        spoke_before_first_call=spoke_before_first_call(conversation) if detected else None,
+        no_response_turns=sum(not t.taken and not t.censored for t in turns) if detected else 0,
+    )
+
+
+def _checks(
+    scenario: Scenario, conversation: Conversation, pairs: Sequence[Pair], manners: Manners
+) -> dict[str, bool | None]:
+    """The diagnostics that apply to this scenario; None where one could not be made."""
+    detected = conversation.agent_speech is not None
+    found: dict[str, bool | None] = {"no_interruption": not manners.interrupted if detected else None}
+    order = in_order(scenario.expect, pairs, conversation.counted_calls)
+    if order is not None:
+        found["order"] = order
+    if scenario.expect.mentions:
+        said = agent_words_heard(conversation)
+        found["mentions"] = None if said is None else all(is_mentioned(m, said) for m in scenario.expect.mentions)
+    return found
+
+
+def _required(requirement: Requirement, checks: Mapping[str, bool | None], measured: Times) -> bool | None:
+    if requirement.name != "first_response_s":
+        return checks.get(requirement.name)
+    value, bound = measured.first_response_latency_s, requirement.bound
+    if value is None or bound is None:
+        return None
+    return value < bound if requirement.operator == "<" else value <= bound
+
+
+def _causes(pairs: Sequence[Pair]) -> dict[WrongCause, int]:
+    """Wrong arguments by cause, in a fixed order."""
+    counted = Counter(a.cause for p in pairs for a in p.arguments if a.cause is not None)
+    order: tuple[WrongCause, ...] = ("stale", "misheard", "invented", "other")
+    return {cause: counted[cause] for cause in order if counted[cause]}
+
+
+def _notes(
+    conversation: Conversation, turns: Sequence[TurnScore], pairs: Sequence[Pair], premature: Sequence[int]
+) -> tuple[str, ...]:
+    """Fixed words that a reader of the item should see."""
+    found = [note for p in pairs for a in p.arguments for note in a.notes]
+    found += [f"{c.status}_call" for c in conversation.calls if c.status != "executed"]
+    if any(conversation.counted_calls[n].status == "executed" for n in premature):
+        found.append("stale_execution")
+    if conversation.agent_speech is None:
+        found.append("no_speech_detection")
+    if any(t.censored for t in turns):
+        found.append("censored")
+    if conversation.truncated:
+        found.append("truncated")
+    return tuple(dict.fromkeys(found))

@@ -5,12 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_WORD = re.compile(r"[^\W_]+(?:['’.,:]?[^\W_]+)*", re.UNICODE)
+_WORD = re.compile(r"[^\W_]+(?:['.,:]?[^\W_]+)*", re.UNICODE)
 
 
 def words_of(text: str) -> list[str]:
     """The words of a text, in small letters, without the punctuation around them (`"Sorry, 3:30 p.m."` has three)."""
-    return [word.replace("’", "'") for word in _WORD.findall(text.casefold())]
+    return _WORD.findall(text.casefold().replace("’", "'"))
+
+
+def count_phrase(phrase: str, text: str) -> int:
+    """How often the phrase stands in the text, word for word, occurrences that overlap included."""
+    wanted, said = (f" {' '.join(words_of(t))} " for t in (phrase, text))
+    count, at = 0, said.find(wanted) if wanted.strip() else -1
+    while at >= 0:
+        count, at = count + 1, said.find(wanted, at + 1)
+    return count
 
 
 def find_phrase(phrase: str, words: Sequence[str]) -> list[int]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,8 +74,10 @@ def read_document(path: Path, report: Report) -> Node | None:
         return None
     builder = _Builder(report)
     try:
+        takers = builder.takers()
         for event in _events(data):
-            if not builder.take(event):
+            taker = takers.get(type(event))
+            if taker is not None and not taker(event):
                 return None
     except RecursionError:
         report.add(1, "yaml", "too deeply nested")
@@ -169,20 +171,20 @@ class _Builder:
         self.root: Node | None = None
         self.documents = 0
         self._stack: list[_Open] = []
-        self._takers = {
-            "ScalarEvent": self._scalar,
-            "MappingStartEvent": self._start,
-            "SequenceStartEvent": self._start,
-            "MappingEndEvent": self._end,
-            "SequenceEndEvent": self._end,
-            "AliasEvent": self._alias,
-            "DocumentStartEvent": self._document,
-        }
 
-    def take(self, event: Any) -> bool:
-        """Use one event; False where reading must stop."""
-        taker = self._takers.get(type(event).__name__)
-        return taker is None or taker(event)
+    def takers(self) -> dict[type, Callable[[Any], bool]]:
+        """What takes each kind of event; it returns False where reading must stop."""
+        import yaml
+
+        return {
+            yaml.ScalarEvent: self._scalar,
+            yaml.MappingStartEvent: self._start_mapping,
+            yaml.SequenceStartEvent: self._start_listing,
+            yaml.MappingEndEvent: self._end,
+            yaml.SequenceEndEvent: self._end,
+            yaml.AliasEvent: self._alias,
+            yaml.DocumentStartEvent: self._document,
+        }
 
     def _document(self, event: Any) -> bool:
         self.documents += 1
@@ -197,14 +199,19 @@ class _Builder:
         self.report.add(line, "yaml", f"*{event.anchor}: aliases are not read; write the value out")
         return self._place(Scalar(line, None, ""), line)
 
-    def _start(self, event: Any) -> bool:
+    def _start_mapping(self, event: Any) -> bool:
         line = event.start_mark.line + 1
+        return self._open(event, Mapping(line, {}, {}), line)
+
+    def _start_listing(self, event: Any) -> bool:
+        line = event.start_mark.line + 1
+        return self._open(event, Listing(line, []), line)
+
+    def _open(self, event: Any, node: Listing | Mapping, line: int) -> bool:
         self._refuse_tag(event, line)
         if len(self._stack) >= MAX_DEPTH:
             self.report.add(line, "yaml", f"nested more than {MAX_DEPTH} deep")
             return False
-        node: Listing | Mapping
-        node = Mapping(line, {}, {}) if type(event).__name__ == "MappingStartEvent" else Listing(line, [])
         self._place(node, line)
         self._stack.append(_Open(node))
         return True

@@ -11,7 +11,7 @@ from pytest_voicebench.loading.document import Mapping, Node
 from pytest_voicebench.loading.fields import Fields, as_items, as_text, as_texts, describe
 from pytest_voicebench.loading.mistakes import Report, did_you_mean, listed, quoted
 from pytest_voicebench.loading.templates import unreachable
-from pytest_voicebench.phrases import find_phrase
+from pytest_voicebench.phrases import count_phrase
 from pytest_voicebench.references import parse
 from pytest_voicebench.scenario import Expectation, ExpectedCall, Requirement, Retraction, Step
 from pytest_voicebench.tools import Tool, Toolset
@@ -181,12 +181,13 @@ def _retracted_args(fields: Fields, name: str | None, tools: Toolset | None, rep
 
 def check_until(found: Sequence[tuple[Retraction, int, str]], steps: Sequence[Step], report: Report) -> None:
     """`until` must occur exactly once in what the user says, and once in the words that the timing files place."""
-    if not any(step.kind == "say" for step in steps):
+    if not found:
         return
     says = [step for step in steps if step.kind == "say"]
-    for retraction, line, where in found:
-        count = sum(len(find_phrase(retraction.until, step.text.split())) for step in says)
-        placed = sum(len(find_phrase(retraction.until, _placed(step))) for step in says)
+    placed_texts = [_placed(step) for step in says]
+    for retraction, line, where in found if says else ():
+        count = sum(count_phrase(retraction.until, step.text) for step in says)
+        placed = sum(count_phrase(retraction.until, text) for text in placed_texts)
         if count != 1:
             report.add(
                 line, where, f"{quoted(retraction.until)} must occur exactly once in the words, not {count} times"
@@ -197,5 +198,5 @@ def check_until(found: Sequence[tuple[Retraction, int, str]], steps: Sequence[St
             report.add(line, where, what)
 
 
-def _placed(step: Step) -> list[str]:
-    return [word for word, _, _ in step.timing.words] if step.timing else step.text.split()
+def _placed(step: Step) -> str:
+    return " ".join(word for word, _, _ in step.timing.words) if step.timing else step.text

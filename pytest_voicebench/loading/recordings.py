@@ -37,11 +37,10 @@ def _check(path: Path) -> Timing | str:
     name = quoted(path.name)
     beside = timing_path(path)
     try:
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        data = path.read_bytes()
     except OSError as error:
         return f"{name} cannot be read: {error.strerror}"
-    header = _header(path)
+    header = _vorbis_header(data) or _header(path)
     if isinstance(header, str):
         return f"{name} {header}"
     make = f"make it with: python -m pytest_voicebench annotate {path}"
@@ -51,9 +50,26 @@ def _check(path: Path) -> Timing | str:
         timing = read_timing(beside)
     except TimingError as error:
         return str(error).replace(str(beside), beside.name)
-    if timing.audio_sha256 != digest:
+    if timing.audio_sha256 != hashlib.sha256(data).hexdigest():
         return f"{quoted(beside.name)} was made for another recording (its audio_sha256 is not {name}'s); {make}"
     return _check_times(timing, *header, name=beside.name) or timing
+
+
+def _vorbis_header(data: bytes) -> tuple[int, float] | None:
+    """Rate and length of an ordinary mono or stereo Ogg Vorbis file, the suites' format; None for all else.
+
+    libsndfile sets up the whole decoder to tell these two (0.9 ms a file, most of the time of a large collection). Here
+    they are read where RFC 3533 and the Vorbis I specification put them: the rate in the identification packet of the
+    first page, the number of samples in the granule position of the last page.
+    """
+    last = data.rfind(b"OggS")
+    if not data.startswith(b"OggS") or data[28:35] != b"\x01vorbis" or last < 58 or len(data) < last + 27:
+        return None
+    if data[last + 14 : last + 18] != data[14:18] or not data[last + 5] & 4:  # another stream, or not its last page
+        return None
+    rate_hz = int.from_bytes(data[40:44], "little")
+    frames = int.from_bytes(data[last + 6 : last + 14], "little", signed=True)
+    return (rate_hz, frames / rate_hz) if rate_hz > 0 and frames > 0 else None
 
 
 def _header(path: Path) -> tuple[int, float] | str:

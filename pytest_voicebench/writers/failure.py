@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from pytest_voicebench.conversation import Call, Conversation, to_seconds
 from pytest_voicebench.conversation_files import AUDIO_NAME
 from pytest_voicebench.scenario import Scenario
-from pytest_voicebench.scorecard import ArgumentScore, Pair, Scorecard
+from pytest_voicebench.scorecard import ArgumentScore, Pair, Scorecard, TurnScore
 from pytest_voicebench.writers.plain_text import one_line, pad, value_text
+
+Json = Any
 
 WIDTH = 100
 MOST_CALL_LINES = 12
 
 CAUSES = {
-    "stale": "the user said it, then took it back",
-    "misheard": "the agent's own transcript of the user lacks it",
-    "invented": "neither said by the user nor returned by a tool",
-    "other": "no cause found",
+    "stale": "stale: the user said it, then took it back",
+    "misheard": "misheard: the agent's own transcript of the user lacks the expected value",
+    "invented": "invented: neither said by the user nor returned by a tool",
+    "other": "",
 }
 
 
@@ -26,7 +31,7 @@ def failure_text(
 ) -> str:
     """Expected and called side by side, the first difference and its cause, the times, where to hear it, how to rerun.
 
-    At most 26 lines of text without colour. `folder` is the item's folder, written as it is given. Text of the agent
+    At most 27 lines of text without colour. `folder` is the item's folder, written as it is given. Text of the agent
     and of the scenario is shown with control characters and line ends escaped, cut to the width; the path and the
     command are never cut.
     """
@@ -37,7 +42,8 @@ def failure_text(
         *_call_lines(scenario, conversation, scorecard),
         "",
         *_difference(scorecard),
-        _times(conversation, scorecard),
+        *_not_gating(scorecard),
+        *_times(conversation, scorecard),
         *_voices(scenario, conversation),
         f"  listen    {one_line(str(folder / AUDIO_NAME))} {_listen_at(conversation, scorecard)}",
         f"  again     {one_line(rerun_command)}",
@@ -51,23 +57,26 @@ def _traits(scenario: Scenario) -> str:
 
 
 def _reasons(conversation: Conversation, card: Scorecard) -> list[str]:
-    """What of Pass is missing, in the order of its definition."""
-    reasons = []
+    """What of Pass is missing."""
+    reasons = [] if card.spoke else ["the agent never took the turn"]
     missing = [p.tool for p in card.pairs if p.actual is None]
     if missing:
-        reasons.append(f"not called: {', '.join(missing)}")
+        reasons.append(f"not called: {_counted(missing)}")
     if card.surplus:
         calls = conversation.counted_calls
-        reasons.append(f"called too much: {', '.join(calls[i].name for i in card.surplus)}")
+        reasons.append(f"nobody asked for: {_counted(calls[i].name for i in card.surplus)}")
     wrong = [f"{p.tool}.{a.name}" for p in card.pairs if p.actual is not None for a in p.arguments if _is_wrong(a)]
     if wrong:
-        reasons.append(f"wrong: {', '.join(wrong)}")
-    if not card.spoke:
-        reasons.append("the agent never took the turn")
+        reasons.append(f"wrong: {_counted(wrong)}")
     for name, met in card.requirements.items():
         if not met:
             reasons.append(f"required {name}: {'could not be checked' if met is None else 'not met'}")
     return reasons
+
+
+def _counted(names: Iterable[str]) -> str:
+    """`ping x3, weather`."""
+    return ", ".join(f"{name} x{n}" if n > 1 else name for name, n in Counter(names).items())
 
 
 def _is_wrong(argument: ArgumentScore) -> bool:
@@ -78,39 +87,49 @@ def _call_lines(scenario: Scenario, conversation: Conversation, card: Scorecard)
     calls = conversation.counted_calls
     lines = []
     for pair in card.pairs:
-        lines += _pair_lines(pair, calls, card)
+        lines += _missing(scenario, pair) if pair.actual is None else _paired(pair, calls, card)
     for index in card.surplus:
-        arguments = ", ".join(f"{k}={value_text(v)}" for k, v in calls[index].arguments.items())
-        lines.append(_row("(no such call expected)", f"{_call_head(calls, index, card)} {arguments}", "EXTRA"))
-    cancelled = [c.name for c in conversation.calls if c.status == "cancelled"]
+        lines.append(_row("(none)", _call_head(calls, index, card), "EXTRA"))
+        lines += _arguments_line(calls[index].arguments)
+    cancelled = [call.name for call in conversation.calls if call.status == "cancelled"]
     if cancelled:
-        lines.append(_row("", f"taken back, not counted: {', '.join(cancelled)}", ""))
-    if not lines:
-        lines.append(_row("(no calls)", "(no calls)", "ok"))
+        lines.append(one_line(f"  (taken back before it ran, not counted: {_counted(cancelled)})", WIDTH))
     if len(lines) > MOST_CALL_LINES:
         left = len(lines) - MOST_CALL_LINES + 1
-        lines = [*lines[: MOST_CALL_LINES - 1], f"  ... {left} more lines: see result.json"]
-    return [_row("expected", "called (seconds after the user's end)", ""), *lines]
+        lines = [*lines[: MOST_CALL_LINES - 1], f"  ... and {left} more lines: see result.json"]
+    since = "" if card.times.user_end_s is None else " (seconds after the user's end)"
+    return [_row("expected", f"called{since}", ""), *(lines or [_row("(none)", "(none)", "ok")])]
 
 
-def _pair_lines(pair: Pair, calls: tuple[Call, ...], card: Scorecard) -> list[str]:
-    if pair.actual is None:
-        arguments = ", ".join(f"{a.name}={value_text(a.expected)}" for a in pair.arguments)
-        return [_row(f"{pair.tool} {arguments}", "(not called)", "MISSING")]
-    wrong = [a for a in pair.arguments if _is_wrong(a)]
-    right = ", ".join(a.name for a in pair.arguments if not _is_wrong(a))
-    lines = [_row(pair.tool, _call_head(calls, pair.actual, card), "" if wrong else "ok")]
-    lines += [_row(f"  {a.name} = {value_text(a.expected)}", f"  {value_text(a.actual)}", _mark(a)) for a in wrong]
-    if wrong and right:
-        lines.append(_row(f"  {right}", "  as expected", "ok"))
+def _missing(scenario: Scenario, pair: Pair) -> list[str]:
+    """An expected call that was never made, with what it should have said."""
+    calls = scenario.expect.calls
+    arguments = calls[pair.expected].args if pair.expected < len(calls) else {}
+    return [_row(pair.tool, "(not called)", "MISSING"), *_arguments_line(arguments)]
+
+
+def _arguments_line(arguments: Mapping[str, Json]) -> list[str]:
+    text = ", ".join(f"{name}={value_text(value)}" for name, value in arguments.items())
+    return [one_line(f"    {text}", WIDTH)] if text else []
+
+
+def _paired(pair: Pair, calls: tuple[Call, ...], card: Scorecard) -> list[str]:
+    """One line where all matches, else one more for each argument."""
+    assert pair.actual is not None
+    lines = [_row(pair.tool, _call_head(calls, pair.actual, card), "ok" if pair.matches else "")]
+    if not pair.matches:
+        lines += [
+            _row(f"  {a.name} = {value_text(a.expected)}", f"  {value_text(a.actual)}", _mark(a))
+            for a in sorted(pair.arguments, key=_is_wrong, reverse=True)
+        ]
     if pair.extra:
         lines.append(_row("", f"  not asked for: {', '.join(pair.extra)}", ""))
     return lines
 
 
 def _mark(argument: ArgumentScore) -> str:
-    verdict = "WRONG" if argument.verdict == "mismatch" else "CANNOT TELL"
-    return f"{verdict}, {argument.cause}" if argument.cause else verdict
+    verdict = {"match": "ok", "mismatch": "WRONG", "cannot_tell": "CANNOT TELL"}[argument.verdict]
+    return ", ".join([verdict, *([argument.cause] if argument.cause else []), *argument.notes])
 
 
 def _row(expected: str, called: str, mark: str) -> str:
@@ -144,26 +163,40 @@ def _difference(card: Scorecard) -> list[str]:
 def _argument_difference(pair: Pair, argument: ArgumentScore) -> list[str]:
     expected, actual = value_text(argument.expected, 26), value_text(argument.actual, 26)
     lines = [f"  first     {pair.tool}.{argument.name}: expected {expected}, got {actual}"]
-    cause = f"{argument.cause}: {CAUSES[argument.cause]}" if argument.cause else ""
+    cause = CAUSES[argument.cause] if argument.cause else ""
     because = "; ".join(part for part in (argument.reason, cause) if part)
     if because:
         lines.append(f"            {because}")
     return [one_line(line, WIDTH) for line in lines]
 
 
-def _times(conversation: Conversation, card: Scorecard) -> str:
+def _not_gating(card: Scorecard) -> list[str]:
+    """Diagnostics that failed without making the item fail."""
+    failed = [name for name, met in card.diagnostics.items() if met is False and name not in card.requirements]
+    return [one_line(f"  also      not met, not gating: {', '.join(failed)}", WIDTH)] if failed else []
+
+
+def _times(conversation: Conversation, card: Scorecard) -> list[str]:
     times = card.times
     calls = conversation.counted_calls
-    end_s = times.user_end_s
-    parts = [f"user end {_seconds(end_s)}"]
-    parts.append(f"first call {_seconds(to_seconds(calls[0].at_ticks) if calls else None, end_s)}")
-    parts.append(f"reply {_seconds(times.reply_start_s, end_s)}")
+    parts = [f"user end {_seconds(times.user_end_s)}"]
+    parts.append(f"first call {_seconds(to_seconds(calls[0].at_ticks) if calls else None, times.user_end_s)}")
+    parts.append(f"reply {_seconds(times.reply_start_s, times.user_end_s)}")
     if times.interruption_depth_s is not None:
         parts.append(f"interrupted {times.interruption_depth_s:.2f} s before the end")
-    elif times.cause:
+    elif times.cause and times.cause != "no_reply":
         parts.append(f"no latencies: {times.cause}")
     parts.append(f"ended: {conversation.ended}")
-    return one_line(f"  times     {', '.join(parts)}", WIDTH)
+    lines = [f"  times     {', '.join(parts)}"]
+    if len(card.turns) > 1:
+        lines.append(f"  turns     {', '.join(f'{i} {_turn(turn)}' for i, turn in enumerate(card.turns, start=1))}")
+    return [one_line(line, WIDTH) for line in lines]
+
+
+def _turn(turn: TurnScore) -> str:
+    if turn.interruptions:
+        return "interrupted"
+    return "silent" if turn.latency_s is None else f"{turn.latency_s:+.2f} s"
 
 
 def _seconds(value_s: float | None, since_s: float | None = None) -> str:

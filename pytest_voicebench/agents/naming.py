@@ -1,0 +1,182 @@
+"""Agents by name: `NAME[,key=value...]` as given on the command line, to an agent."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pytest_voicebench.agents.protocol import Agent
+    from pytest_voicebench.scenario import Scenario
+
+GROUP = "pytest_voicebench.agents"
+"""The entry-point group in which other distributions offer agents."""
+
+DEFAULT_AGENT = "local"
+
+SHIPPED: Mapping[str, str] = {
+    "local": "pytest_voicebench.agents.local:build",
+    "simulated": "pytest_voicebench.agents.simulated:build",
+}
+"""Shipped agents: `build(**settings)` gives the agent."""
+
+NEEDS_SCENARIO = frozenset({"simulated"})
+"""Shipped agents whose `build(scenario, **settings)` is told what the user will say and expect."""
+
+ALIASES: Mapping[str, str] = {}
+"""Other names of agents, each for a text `NAME[,key=value...]`; settings that are given are added to it."""
+
+Scalar = str | int | float | bool
+
+_PART = re.compile(r"""(?:[^,"'\\]|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\\.|["'])+""")
+_WHOLE = re.compile(r"[+-]?\d+")
+_DECIMAL = re.compile(r"[+-]?(\d+\.\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+class AgentNameError(ValueError):
+    """The text names no agent, or gives it settings it does not have; one line for the person who typed it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSpec:
+    """One agent asked for. `label` tells it from the others of the run, in letters that suit an item's id."""
+
+    text: str
+    name: str
+    label: str
+    settings: Mapping[str, Scalar] = field(default_factory=dict)
+
+    @property
+    def needs_scenario(self) -> bool:
+        """Whether each item has an agent of its own, made for its scenario."""
+        return self.name in NEEDS_SCENARIO
+
+
+def parse_agents(texts: Sequence[str]) -> tuple[AgentSpec, ...]:
+    """The agents asked for, with distinct labels. Raises AgentNameError, also where one is asked for twice."""
+    specs = [parse_agent(text) for text in texts]
+    for i, spec in enumerate(specs):
+        if any((s.name, s.settings) == (spec.name, spec.settings) for s in specs[:i]):
+            raise AgentNameError(f"agent {spec.text!r} is given twice")
+    labels = [s.label for s in specs]
+    seen: dict[str, int] = {}
+    distinct = []
+    for spec in specs:
+        seen[spec.label] = seen.get(spec.label, 0) + 1
+        several = labels.count(spec.label) > 1
+        distinct.append(replace(spec, label=f"{spec.label}_{seen[spec.label]}") if several else spec)
+    return tuple(distinct)
+
+
+def parse_agent(text: str) -> AgentSpec:
+    """One agent from `NAME[,key=value...]`; values in quotes may hold commas and stay text. Raises AgentNameError."""
+    name, *rest = [part.strip() for part in _PART.findall(text)] or [""]
+    if not name:
+        raise AgentNameError(f"agent {text!r}: begin with a name; known: {', '.join(agent_names())}")
+    settings: dict[str, Scalar] = {}
+    for part in rest:
+        key, equals, value = part.partition("=")
+        if not equals or not key.strip().isidentifier():
+            raise AgentNameError(f'agent {text!r}: {part!r} is not key=value (a value with commas needs quotes: k="a,b")')
+        settings[key.strip()] = _value(value.strip())
+    if name in ALIASES:
+        base = parse_agent(ALIASES[name])
+        name, settings = base.name, {**base.settings, **settings}
+    label = re.sub(r"[^A-Za-z0-9_]+", "_", name.rpartition(":")[2]) or "agent"
+    return AgentSpec(text=text, name=name, label=label, settings=settings)
+
+
+def _value(text: str) -> Scalar:
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
+        return re.sub(r"\\(.)", r"\1", text[1:-1])
+    if text in ("true", "false"):
+        return text == "true"
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    return float(text) if _DECIMAL.fullmatch(text) else text
+
+
+def agent_names() -> list[str]:
+    """All names that need no module: shipped agents, aliases, entry points of installed distributions."""
+    return sorted({*SHIPPED, *ALIASES, *(e.name for e in entry_points(group=GROUP))})
+
+
+def find_agent(spec: AgentSpec) -> Agent | Callable[..., Agent]:
+    """What the name stands for: an agent, or a callable that takes the settings and gives one. Raises AgentNameError."""
+    if spec.name in SHIPPED:
+        return _load(SHIPPED[spec.name], spec)
+    for entry in entry_points(group=GROUP):
+        if entry.name == spec.name:
+            return _load(entry.value, spec)
+    if ":" in spec.name:
+        return _load(spec.name, spec)
+    close = difflib.get_close_matches(spec.name, agent_names(), n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    raise AgentNameError(
+        f"unknown agent {spec.name!r}: {hint}known: {', '.join(agent_names())}, or module:attribute for your own"
+    )
+
+
+def _load(reference: str, spec: AgentSpec) -> Any:
+    module_name, _, attribute = reference.partition(":")
+    try:
+        found: Any = importlib.import_module(module_name)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except ImportError as error:
+        raise AgentNameError(f"agent {spec.text!r}: cannot import {module_name!r}: {error}") from error
+    except AttributeError as error:
+        raise AgentNameError(f"agent {spec.text!r}: {error}") from error
+    return found
+
+
+def build_agent(spec: AgentSpec, scenario: Scenario) -> Agent:
+    """The agent that the text asks for. Raises AgentNameError where it takes no such settings or is no agent.
+
+    `scenario` reaches only the shipped agents that need it; all others are blind.
+    """
+    found: Any = find_agent(spec)
+    if _is_agent(found) and not inspect.isclass(found):
+        if spec.settings:
+            raise AgentNameError(f"agent {spec.text!r}: {spec.name} is a finished agent and takes no settings")
+        return found  # type: ignore[no-any-return]
+    if not callable(found):
+        raise AgentNameError(f"agent {spec.text!r}: {type(found).__name__} is no agent: it has no info and connect()")
+    first = (scenario,) if spec.needs_scenario else ()
+    _check_settings(found, first, spec)
+    try:
+        agent = found(*first, **spec.settings)
+    except (ValueError, ImportError) as error:
+        raise AgentNameError(f"agent {spec.text!r}: {error}") from error
+    if not _is_agent(agent):
+        raise AgentNameError(
+            f"agent {spec.text!r}: {spec.name} gave a {type(agent).__name__}, which has no info and connect()"
+        )
+    return agent  # type: ignore[no-any-return]
+
+
+def _is_agent(thing: object) -> bool:
+    return hasattr(thing, "info") and hasattr(thing, "connect")
+
+
+def _check_settings(builder: Callable[..., Any], first: tuple[Any, ...], spec: AgentSpec) -> None:
+    try:
+        signature = inspect.signature(builder)
+    except (TypeError, ValueError):  # a builtin; it will say for itself
+        return
+    try:
+        signature.bind(*first, **spec.settings)
+    except TypeError as error:
+        takes = [p for p in list(signature.parameters)[len(first) :] if p != "self"]
+        unknown = [k for k in spec.settings if k not in takes]
+        close = difflib.get_close_matches(unknown[0], takes, n=1) if unknown else []
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        known = f"; its settings: {', '.join(takes)}" if takes else "; it has no settings"
+        reason = f"no setting {unknown[0]!r}{hint}" if unknown else str(error)
+        raise AgentNameError(f"agent {spec.text!r}: {reason}{known}") from error

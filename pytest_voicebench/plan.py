@@ -1,0 +1,77 @@
+"""What a run set out to do: plan.json in the run folder, so that items that never ran are counted and named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pytest_voicebench.atomic_files import write_bytes
+from pytest_voicebench.codec import dump_json, parse_json
+from pytest_voicebench.conversation import AgentInfo
+from pytest_voicebench.result import Result
+
+PLAN_NAME = "plan.json"
+
+UNKNOWN_AGENT = AgentInfo(name="unknown")
+"""The agent of an item whose `agent` fixture has not given one (yet)."""
+
+Json = Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The items selected, in order, each as a Result with outcome `not_run`; `collected` counts the others too.
+
+    `header` says how the run was made (name, time, versions, command) and heads its summary.
+    """
+
+    collected: int
+    items: tuple[Result, ...]
+    header: Mapping[str, Json] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
+
+
+def write_plan(run_folder: Path, plan: Plan) -> None:
+    """Write plan.json, whole; processes of one run may write it at the same time."""
+    write_bytes(run_folder / PLAN_NAME, dump_json(plan, indent=1) + b"\n")
+
+
+def read_plan(run_folder: Path) -> Plan | None:
+    """The plan of a run folder, None where there is none (yet). Raises CodecError where it is damaged."""
+    path = run_folder / PLAN_NAME
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    return parse_json(Plan, data, where=str(path))
+
+
+def completed(plan: Plan, results: Iterable[Result]) -> tuple[Result, ...]:
+    """One result for each planned item, in the plan's order; an item without one is `not_run`.
+
+    An item's score is its first valid attempt: of several results the first that passed or failed, else the last one.
+    Results of items that were not planned are left out.
+    """
+    attempts: dict[str, list[Result]] = {}
+    for result in results:
+        attempts.setdefault(result.item_id, []).append(result)
+    rows = [_first_valid(attempts[item.item_id]) if item.item_id in attempts else item for item in plan.items]
+    return _with_known_agents(rows)
+
+
+def _first_valid(attempts: list[Result]) -> Result:
+    at = next((i for i, r in enumerate(attempts) if r.outcome in ("passed", "failed")), len(attempts) - 1)
+    chosen = attempts[at]
+    known = next((r.agent for r in attempts if r.agent != UNKNOWN_AGENT), chosen.agent)
+    return replace(chosen, agent=known, attempts=tuple(r.outcome for r in attempts) if len(attempts) > 1 else ())
+
+
+def _with_known_agents(rows: list[Result]) -> tuple[Result, ...]:
+    """Where the run has one agent, the items that never met it are its too."""
+    known = {r.agent.name: r.agent for r in rows if r.agent != UNKNOWN_AGENT}
+    if len(known) != 1:
+        return tuple(rows)
+    (agent,) = known.values()
+    return tuple(replace(r, agent=agent) if r.agent == UNKNOWN_AGENT else r for r in rows)

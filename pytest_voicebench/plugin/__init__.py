@@ -1,0 +1,77 @@
+"""The pytest plugin: every YAML scenario is a test.
+
+pytest loads this module in every run on the machine, so it imports nothing heavy, and does nothing until a suite is met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_voicebench.plugin import options
+from pytest_voicebench.plugin.run import _voicebench_runner, agent, conversation, scenario
+
+if TYPE_CHECKING:
+    from pytest_voicebench.plugin.collect import SuiteFile
+
+__all__ = ["_voicebench_runner", "agent", "conversation", "scenario"]
+
+MARKER = "voicebench(path, *ids): run this test once for each scenario of a suite file, or for those named"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    options.add_options(parser)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests(
+    early_config: pytest.Config, parser: pytest.Parser
+) -> Generator[None, Any, Any]:
+    result = yield
+    options.add_agent_alias(parser, early_config)
+    return result
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", MARKER)
+    options.check_agents(config)
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteFile | None:
+    if file_path.suffix not in (".yaml", ".yml"):
+        return None
+    from pytest_voicebench.plugin.collect import suite_file
+
+    return suite_file(file_path, parent)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "scenario" in metafunc.fixturenames:
+        from pytest_voicebench.plugin.collect import parametrize
+
+        parametrize(metafunc)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    from pytest_voicebench.plugin.run_folder import run_folder
+
+    folder = run_folder(node.config)
+    node.workerinput |= {"voicebench_run": str(folder.path), "voicebench_started": folder.started_at}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node: Any) -> None:
+    from pytest_voicebench.plugin.report import watch_workers
+
+    watch_workers(node.config)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    error = getattr(node, "workeroutput", {}).get("voicebench_usage_error")
+    if error:
+        pytest.exit(f"ERROR: {error}", returncode=pytest.ExitCode.USAGE_ERROR)

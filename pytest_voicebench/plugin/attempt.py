@@ -1,0 +1,106 @@
+"""One attempt at one item: what is known while it runs, and the result it becomes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_voicebench.conversation import AgentInfo, Conversation
+    from pytest_voicebench.result import ErrorKind, Facts, Outcome, Result
+    from pytest_voicebench.scenario import Scenario
+    from pytest_voicebench.scorecard import Scorecard
+
+
+@dataclass(slots=True, kw_only=True)
+class Attempt:
+    """An attempt in progress. `number` counts from 1; reruns go on counting; 0 is before the first."""
+
+    item_id: str
+    nodeid: str
+    scenario: Scenario
+    number: int = 1
+    agent: AgentInfo | None = None
+    conversation: Conversation | None = None
+    error_kind: ErrorKind | None = None
+    result: Result | None = None
+    failed_before: bool = False
+
+    def next(self) -> Attempt:
+        """The attempt after this one. A valid attempt that failed is not forgotten: the first valid one counts."""
+        failed = self.failed_before or (self.result is not None and self.result.outcome == "failed")
+        return Attempt(
+            item_id=self.item_id,
+            nodeid=self.nodeid,
+            scenario=self.scenario,
+            number=self.number + 1,
+            failed_before=failed,
+        )
+
+    @property
+    def folder(self) -> str:
+        """Where its files go, relative to the run folder: each attempt has its own, so that none hides another."""
+        from pytest_voicebench.result_files import ITEMS_NAME, item_folder_name
+
+        first = f"{ITEMS_NAME}/{item_folder_name(self.item_id)}"
+        return first if self.number == 1 else f"{first}/attempt_{self.number}"
+
+    def close(
+        self,
+        outcome: Outcome,
+        *,
+        scorecard: Scorecard | None = None,
+        error_kind: ErrorKind | None = None,
+        cause: str | None = None,
+    ) -> Result:
+        """The result of this attempt, which it is from now on."""
+        from pytest_voicebench.conversation import to_seconds
+        from pytest_voicebench.plan import UNKNOWN_AGENT
+        from pytest_voicebench.result import Result
+
+        talk = self.conversation
+        self.result = Result(
+            item_id=self.item_id,
+            nodeid=self.nodeid,
+            agent=self.agent or UNKNOWN_AGENT,
+            facts=facts_of(self.scenario),
+            outcome=outcome,
+            error_kind=error_kind,
+            cause=cause,
+            scorecard=scorecard,
+            folder=self.folder if outcome != "skipped" else None,
+            duration_s=to_seconds(talk.duration_ticks) if talk else None,
+            ended=talk.ended if talk else None,
+            warnings=tuple(p.message for p in talk.problems if p.kind == "agent") if talk else (),
+            usage=dict(talk.usage) if talk else {},
+        )
+        return self.result
+
+
+attempt_key = pytest.StashKey[Attempt]()
+"""Where an item of a suite file keeps its attempt; other tests have none."""
+
+
+def facts_of(scenario: Scenario) -> Facts:
+    """What tables break results down by."""
+    from pytest_voicebench.result import Facts
+
+    return Facts(
+        suite=scenario.suite.name,
+        kind=scenario.suite.kind,
+        stimulus=scenario.suite.stimulus,
+        scenario_id=scenario.id,
+        title=scenario.title,
+        domain=scenario.domain,
+        difficulty=scenario.difficulty,
+        disfluency=scenario.disfluency,
+        tags=scenario.tags,
+        speaker=scenario.speaker.id if scenario.speaker else None,
+        expected_calls=len(scenario.expect.calls),
+        has_retraction=bool(scenario.retracted),
+        known_issue=scenario.known_issue,
+        scenario_sha256=scenario.sha256,
+        expect_sha256=scenario.expect_sha256,
+    )

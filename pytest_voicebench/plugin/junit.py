@@ -1,0 +1,58 @@
+"""junit.xml in the run folder, written by pytest's own writer and valid against the strict schema."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from _pytest.junitxml import LogXML, xml_key
+
+from pytest_voicebench.plugin.record import PREFIX
+
+JUNIT_NAME = "junit.xml"
+
+
+class RunXML(LogXML):
+    """pytest's writer, with the properties of items where the strict schema allows them: on the suite.
+
+    The schema knows no properties of a test case, so those of an item are named `<item>.<property>`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(str(path), prefix=None, suite_name="voicebench", family="xunit2")
+        self.item_properties: dict[str, object] = {}
+
+    def finalize(self, report: pytest.TestReport) -> None:
+        """Close a test case, its properties moved."""
+        values = dict(report.user_properties)
+        item = values.get(f"{PREFIX}item", report.nodeid)
+        self.item_properties |= {f"{item}.{name.removeprefix(PREFIX)}": value for name, value in values.items()}
+        bare = copy.copy(report)
+        bare.user_properties = []
+        super().finalize(bare)
+
+    def pytest_sessionfinish(self) -> None:
+        """Write the file."""
+        for name, value in self.item_properties.items():
+            self.add_global_property(name, value)
+        super().pytest_sessionfinish()
+
+    def pytest_terminal_summary(self) -> None:  # type: ignore[override]
+        """Say nothing: the run folder is named once, by the report."""
+
+
+def start_junit(config: pytest.Config, folder: Path) -> None:
+    """Write this session's reports to junit.xml in the folder, from now on."""
+    xml = RunXML(folder / JUNIT_NAME)
+    config.pluginmanager.register(xml, "voicebench-junit")
+    xml.pytest_sessionstart()
+
+
+def add_run_properties(config: pytest.Config, properties: Mapping[str, object]) -> None:
+    """Give the run's figures to our junit.xml and to the user's own, where there is one."""
+    for xml in (config.pluginmanager.getplugin("voicebench-junit"), config.stash.get(xml_key, None)):
+        if xml is not None:
+            for name, value in properties.items():
+                xml.add_global_property(name, value)

@@ -1,0 +1,106 @@
+"""What a user can set: command-line options and ini values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_voicebench.agents.naming import AgentSpec
+
+GROUP = "voicebench"
+OPTION = "--voicebench-agent"
+ALIAS = "--agent"
+DEFAULT_SUITES = ["suites/**/*.yaml"]
+DEFAULT_REPORTS = "reports"
+
+AGENT_HELP = (
+    "the voice agent under test: a name (local, simulated, ...) or module:attribute, with settings as ,key=value; "
+    "given twice it compares (default: local)"
+)
+
+_option = pytest.StashKey[str]()
+_specs = pytest.StashKey["tuple[AgentSpec, ...]"]()
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Declare the `--voicebench-*` options and `voicebench_*` ini values."""
+    group = parser.getgroup(GROUP, "voice agents")
+    _add_agent_option(group, OPTION, AGENT_HELP)
+    group.addoption("--voicebench-reports", metavar="DIR", help="where run folders go (default: reports)")
+    parser.addini("voicebench_suites", "globs of suite files, from the root directory", "args", DEFAULT_SUITES)
+    parser.addini("voicebench_reports", "where run folders go, from the root directory", default=DEFAULT_REPORTS)
+    parser.addini("voicebench_agent", "the agent where --voicebench-agent is not given", default="")
+
+
+def add_agent_alias(parser: pytest.Parser, config: pytest.Config) -> None:
+    """Declare `--agent`, unless the repository or another plugin owns that name.
+
+    To be called once the repository's conftest files have had their say: they load after this plugin.
+    """
+    _, unknown = parser.parse_known_and_unknown_args(["--agent=x"])
+    if "--agent=x" in unknown:
+        _add_agent_option(parser.getgroup(GROUP), ALIAS, "short for --voicebench-agent")
+        config.stash[_option] = ALIAS
+
+
+def agent_option(config: pytest.Config) -> str:
+    """The shortest option that names the agent in this repository."""
+    return config.stash.get(_option, OPTION)
+
+
+def _add_agent_option(group: pytest.OptionGroup, name: str, text: str) -> None:
+    group.addoption(name, dest="voicebench_agent", action="append", metavar="NAME[,KEY=VALUE...]", help=text)
+
+
+def agents_given(config: pytest.Config) -> list[str]:
+    """The texts of `--agent`, else of the ini value, else nothing."""
+    given = config.getoption("voicebench_agent") or []
+    ini = config.getini("voicebench_agent")
+    return list(given) or ([ini] if ini else [])
+
+
+def agent_specs(config: pytest.Config) -> tuple[AgentSpec, ...]:
+    """The agents of this run, at least one. Raises pytest.UsageError, one line."""
+    specs = config.stash.get(_specs, None)
+    if specs is None:
+        from pytest_voicebench.agents.naming import DEFAULT_AGENT, AgentNameError, parse_agents
+
+        try:
+            specs = parse_agents(agents_given(config) or [DEFAULT_AGENT])
+        except AgentNameError as error:
+            raise pytest.UsageError(str(error)) from None
+        config.stash[_specs] = specs
+    return specs
+
+
+def check_agents(config: pytest.Config) -> None:
+    """Find what `--agent` names before anything is collected. Raises pytest.UsageError."""
+    if not agents_given(config):
+        return
+    from pytest_voicebench.agents.naming import AgentNameError, find_agent
+
+    _allow_own_modules(config)
+    try:
+        for spec in agent_specs(config):
+            find_agent(spec)
+    except AgentNameError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def _allow_own_modules(config: pytest.Config) -> None:
+    import sys
+
+    root = str(config.rootpath)
+    if root not in sys.path and any(":" in text for text in agents_given(config)):
+        sys.path.append(root)  # `module:attribute` of a repository that is not installed
+
+
+def reports_folder(config: pytest.Config) -> Path:
+    """Where run folders go: the option counts from the current directory, the ini value from the root directory."""
+    given = config.getoption("voicebench_reports")
+    if given:
+        return Path(config.invocation_params.dir, given)
+    return config.rootpath / config.getini("voicebench_reports")

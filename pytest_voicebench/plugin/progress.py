@@ -1,0 +1,89 @@
+"""The progress line: which item is being held, and how far, at the end of pytest's own line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import pytest
+
+_line = pytest.StashKey["ProgressLine"]()
+
+SAVE, RESTORE, ERASE = "\x1b7", "\x1b8", "\x1b[K"
+
+
+@dataclass(slots=True, kw_only=True)
+class ItemProgress:
+    """How far one conversation is. `tell` may be called from any thread; `show` belongs to the main one."""
+
+    name: str
+    line: ProgressLine
+    seconds: float | None = None
+
+    def tell(self, seconds: float) -> None:
+        """Take note of the seconds of conversation so far."""
+        self.seconds = seconds
+
+    def show(self) -> None:
+        """Bring the line up to date."""
+        far = f", {self.seconds:.0f} s" if self.seconds is not None else ""
+        self.line.write(f" {self.line.done + 1}/{self.line.planned} {self.name}{far}")
+
+
+@dataclass(slots=True, kw_only=True)
+class ProgressLine:
+    """Text behind the cursor of pytest's line, overwritten by whatever pytest writes next. Silent where not `shown`."""
+
+    config: pytest.Config
+    shown: bool
+    planned: int = 0
+    done: int = 0
+    _written: str = field(default="", repr=False)
+
+    @contextmanager
+    def item(self, name: str) -> Iterator[ItemProgress]:
+        """While one item is held."""
+        at = ItemProgress(name=name, line=self)
+        at.show()
+        try:
+            yield at
+        finally:
+            self.write("")
+            self.done += 1
+
+    def write(self, text: str) -> None:
+        """Replace what stands behind the cursor; it never wraps."""
+        if not self.shown or text == self._written:
+            return
+        self._written = text
+        writer = self.config.get_terminal_writer()
+        room = writer.fullwidth - writer.width_of_current_line - 1
+        capture = self.config.pluginmanager.getplugin("capturemanager")
+        sequence = f"{SAVE}{text[: max(0, room)]}{ERASE}{RESTORE}"
+        if capture is None:
+            _put(writer, sequence)
+            return
+        with capture.global_and_fixture_disabled():
+            _put(writer, sequence)
+
+
+def _put(writer: object, sequence: str) -> None:
+    file = writer._file  # type: ignore[attr-defined]  # its write() counts escape sequences as columns
+    file.write(sequence)
+    file.flush()
+
+
+def progress_line(config: pytest.Config) -> ProgressLine:
+    """The run's progress line; shown on a terminal that is not asked to be quiet, never in a worker."""
+    line = config.stash.get(_line, None)
+    if line is None:
+        writer = None if hasattr(config, "workerinput") else config.get_terminal_writer()
+        shown = (
+            writer is not None
+            and writer.hasmarkup
+            and config.get_verbosity() >= 0
+            and config.getoption("capture") != "no"
+        )
+        line = config.stash[_line] = ProgressLine(config=config, shown=shown)
+    return line

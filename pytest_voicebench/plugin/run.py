@@ -1,0 +1,198 @@
+"""Running an item: the fixtures `scenario`, `agent` and `conversation`, and the judgement in the test's body."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+from collections.abc import Iterator
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import pytest_asyncio
+
+from pytest_voicebench.plugin.attempt import Attempt, attempt_key
+from pytest_voicebench.plugin.options import agent_option, agent_specs, agents_given
+from pytest_voicebench.plugin.run_folder import RunFolder, run_folder
+
+if TYPE_CHECKING:
+    from pytest_voicebench.agents.naming import AgentSpec
+    from pytest_voicebench.agents.protocol import Agent
+    from pytest_voicebench.conversation import Conversation
+    from pytest_voicebench.runner import Runner
+    from pytest_voicebench.scenario import Scenario
+    from pytest_voicebench.scorecard import Scorecard
+
+GLANCE_S = 0.2
+"""How often a running conversation looks for the stop file and lets the progress line move."""
+
+_agents = pytest.StashKey[dict[str, "Agent"]]()
+
+
+@pytest.fixture
+def scenario() -> Scenario:
+    """The scenario of this test: one item of a suite file.
+
+    In a test of your own, say which: @pytest.mark.voicebench("suites/fdb3/travel.yaml", "travel_19").
+    """
+    pytest.fail('no scenario: mark the test with @pytest.mark.voicebench("path/of/suite.yaml")', pytrace=False)
+
+
+@pytest.fixture
+def agent(request: pytest.FixtureRequest, scenario: Scenario) -> Agent:
+    """The voice agent under test, as `--agent` says. Override it in conftest.py to test your own.
+
+    What it gives has `info` (an AgentInfo) and `connect(setup)` (see pytest_voicebench.agents.protocol).
+    """
+    spec = getattr(request, "param", None) or agent_specs(request.config)[0]
+    return shipped_agent(spec, scenario, request.config)
+
+
+def shipped_agent(spec: AgentSpec, scenario: Scenario, config: pytest.Config) -> Agent:
+    """The agent of a name. One serves the whole run, unless it needs the scenario. Raises pytest.UsageError."""
+    from pytest_voicebench.agents.naming import AgentNameError, build_agent
+
+    made = config.stash.setdefault(_agents, {})
+    if spec.label in made:
+        return made[spec.label]
+    try:
+        built = build_agent(spec, scenario)
+    except AgentNameError as error:
+        raise pytest.UsageError(str(error)) from None
+    if not spec.needs_scenario:
+        made[spec.label] = built
+    return built
+
+
+@pytest.fixture(scope="session")
+def _voicebench_runner() -> Iterator[Runner]:
+    from pytest_voicebench.runner import Runner
+
+    runner = Runner()
+    yield runner
+    runner.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def conversation(
+    request: pytest.FixtureRequest, scenario: Scenario, agent: Agent, _voicebench_runner: Runner
+) -> Conversation:
+    """What happened between the scenario's user and the agent, with the agent's speech detected.
+
+    What is not the agent's fault is an error of this fixture: agent_absent, infrastructure, invalid_measurement, suite.
+    """
+    attempt = request.node.stash.get(attempt_key, None)
+    if not hasattr(agent, "info") or not hasattr(agent, "connect"):
+        pytest.fail(_no_agent(agent), pytrace=False)
+    if attempt is not None:
+        attempt.agent = agent.info
+    held = await _hold(scenario, agent, _voicebench_runner, request.config, attempt)
+    held = _with_speech(held)
+    if attempt is not None:
+        attempt.conversation = held
+        _save(held, run_folder(request.config).path / attempt.folder)
+    _raise_problem(held, attempt)
+    return held
+
+
+def _no_agent(agent: object) -> str:
+    if asyncio.iscoroutine(agent) or hasattr(agent, "__anext__"):
+        return "the `agent` fixture is async and nothing ran it: decorate it with @pytest_asyncio.fixture"
+    return f"the `agent` fixture gave a {type(agent).__name__}, which is no agent: it has no info and connect()"
+
+
+async def _hold(
+    scenario: Scenario, agent: Agent, runner: Runner, config: pytest.Config, attempt: Attempt | None
+) -> Conversation:
+    """Hold the conversation in the runner, while this loop stays free for what the user's fixtures run in it."""
+    from pytest_voicebench.agents.protocol import Unsupported
+    from pytest_voicebench.clock import VirtualTimeError
+    from pytest_voicebench.plugin.progress import progress_line
+
+    folder = run_folder(config)
+    with progress_line(config).item(attempt.item_id if attempt else scenario.item_id) as at:
+        future = runner.submit(scenario, agent, progress=at.tell)
+        try:
+            while not future.done():
+                await asyncio.wait({asyncio.wrap_future(future)}, timeout=GLANCE_S)
+                at.show()
+                _stop_if_asked(folder, future)
+            return future.result()
+        except Unsupported as reason:
+            pytest.skip(str(reason))
+        except VirtualTimeError as error:
+            pytest.fail(f"infrastructure: {error}", pytrace=False)
+        except SystemExit as error:
+            pytest.fail(f"infrastructure: the agent's code called sys.exit({error.code!r})", pytrace=False)
+        finally:
+            future.cancel()
+
+
+def _stop_if_asked(folder: RunFolder, future: Future[Conversation]) -> None:
+    if folder.stop_file.exists():
+        future.cancel()
+        pytest.exit("the run was stopped", returncode=pytest.ExitCode.INTERRUPTED)
+
+
+def _with_speech(held: Conversation) -> Conversation:
+    from pytest_voicebench.speech import detect_speech
+
+    return detect_speech(held) if held.recording is not None else held
+
+
+def _save(held: Conversation, folder: Path) -> None:
+    """Keep the evidence before anything is concluded from it."""
+    from pytest_voicebench.conversation_files import save_conversation
+
+    save_conversation(held, folder)
+
+
+def _raise_problem(held: Conversation, attempt: Attempt | None) -> None:
+    from pytest_voicebench.validity import measurement_problems
+
+    problem = next((p for p in (*held.problems, *measurement_problems(held)) if p.kind != "agent"), None)
+    if problem is None:
+        return
+    if attempt is not None and problem.kind != "agent":
+        attempt.error_kind = problem.kind
+    pytest.fail(f"{problem.kind}: {problem.message}", pytrace=False)
+
+
+def judged(request: pytest.FixtureRequest, scenario: Scenario, conversation: Conversation) -> None:
+    """Score the conversation, save the result, fail the test where it did not pass."""
+    __tracebackhide__ = True
+    from pytest_voicebench.plugin.record import record
+    from pytest_voicebench.scoring import score
+
+    scorecard = score(scenario, conversation)
+    attempt = request.node.stash[attempt_key]
+    result = attempt.close("passed" if scorecard.passed else "failed", scorecard=scorecard)
+    record(request.node, result)
+    if not scorecard.passed:
+        pytest.fail(_failure(request, scenario, conversation, scorecard), pytrace=False)
+    if attempt.failed_before:
+        pytest.fail(f"{attempt.item_id}: passed now, but the first valid attempt failed, and it counts", pytrace=False)
+
+
+def _failure(
+    request: pytest.FixtureRequest, scenario: Scenario, conversation: Conversation, scorecard: Scorecard
+) -> str:
+    from pytest_voicebench.writers.failure import failure_text
+
+    attempt = request.node.stash[attempt_key]
+    return failure_text(
+        scenario,
+        conversation,
+        scorecard,
+        folder=Path(run_folder(request.config).shown, attempt.folder),
+        rerun_command=rerun_command(request.node),
+    )
+
+
+def rerun_command(item: pytest.Item) -> str:
+    """The command that runs this item again, from the directory in which pytest was started."""
+    path = os.path.relpath(item.path, item.config.invocation_params.dir)
+    agents = [f"{agent_option(item.config)}={text}" for text in agents_given(item.config)]
+    return shlex.join(["pytest", f"{path}::{item.name}", *agents])

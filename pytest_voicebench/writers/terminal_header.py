@@ -1,0 +1,106 @@
+"""What stands above every table: what was run, on what, how much of it was scored, and what the figures are not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pytest_voicebench.summary import AgentSummary, Counts, Summary
+from pytest_voicebench.writers.grid import Paint
+from pytest_voicebench.writers.plain_text import one_line
+
+Json = Any
+
+LABEL_WIDTH = 9
+SYNTHETIC = "stimulus: synthetic - not comparable with published figures"
+
+
+def header_lines(summary: Summary, *, width: int, paint: Paint) -> list[str]:
+    """The header, one fact a line; facts that the caller did not give are left out, `judge: none` never is.
+
+    Read from `summary.header`: run, started_at, suites (name to sha256), judge, workers, versions (name to version).
+    """
+    lines = [paint(one_line(_title(summary), width), "bold")]
+    lines += [paint(one_line(notice, width), "yellow") for notice in _notices(summary)]
+    for label, text in _facts(summary):
+        lines += _wrapped(label, text, width)
+    return lines
+
+
+def outcomes_text(counts: Counts) -> str:
+    """`planned 5 = 2 passed + 1 failed + 1 error + 0 skipped + 1 not run`."""
+    return (
+        f"planned {counts.planned} = {counts.passed} passed + {counts.failed} failed + {counts.error} error"
+        f" + {counts.skipped} skipped + {counts.not_run} not run"
+    )
+
+
+def _title(summary: Summary) -> str:
+    scored = f"{summary.counts.valid}/{summary.counts.planned} scored"
+    run = [f"run {summary.header['run']}"] if summary.header.get("run") else []
+    return "voicebench: " + ", ".join([" + ".join(summary.suites) or "no suite", scored, *run])
+
+
+def _notices(summary: Summary) -> list[str]:
+    notices = list(summary.notices)
+    if summary.stimulus != "human" and not any("not comparable" in notice for notice in notices):
+        notices.insert(0, SYNTHETIC.replace("synthetic", summary.stimulus))
+    return notices
+
+
+def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
+    header = summary.header
+    yield "items", outcomes_text(summary.counts)
+    kinds = [f"{number} {kind}" for kind, number in sorted(summary.counts.error_kinds.items()) if number]
+    if kinds:
+        yield "errors", ", ".join(kinds)
+    for agent in summary.agents:
+        yield "agent", _agent_text(agent)
+        if len(summary.agents) > 1:
+            yield "", outcomes_text(agent.overall.counts)
+    yield (
+        "scores",
+        (
+            f"{summary.score_set} {summary.score_version}, judge: {header.get('judge') or 'none'}, "
+            "numbers given as text are read and noted"
+        ),
+    )
+    for name, sha256 in _mapping(header.get("suites")).items():
+        yield "suite", f"{name}, sha256 {sha256}"
+    machine = [f"{header['workers']} workers"] if header.get("workers") is not None else []
+    machine += [f"{name} {version}" for name, version in _mapping(header.get("versions")).items()]
+    if header.get("started_at"):
+        machine.insert(0, f"started {header['started_at']}")
+    if machine:
+        yield "run", ", ".join(machine)
+
+
+def _mapping(value: Json) -> Mapping[str, Json]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _agent_text(agent: AgentSummary) -> str:
+    parts = [f"model {agent.model}"] if agent.model else []
+    parts += [f"transport {agent.transport}", f"{agent.clock} clock"]
+    parts += [f"{key}={value}" for key, value in sorted(agent.settings.items())]
+    return f"{agent.name} ({', '.join(parts)})"
+
+
+def _wrapped(label: str, text: str, width: int) -> list[str]:
+    """The text behind its label, broken at commas and spaces where it is too long for one line."""
+    lines: list[str] = []
+    line = ""
+    for word in one_line(text).split(" "):
+        longer = f"{line} {word}" if line else word
+        if line and LABEL_WIDTH + len(longer) > width:
+            lines.append(line)
+            line = word
+        else:
+            line = longer
+    lines.append(line)
+    return [one_line(f"{head:<{LABEL_WIDTH}}{part}", width) for head, part in _labelled(label, lines)]
+
+
+def _labelled(label: str, lines: list[str]) -> Iterator[tuple[str, str]]:
+    for number, line in enumerate(lines):
+        yield ("" if number else label), line

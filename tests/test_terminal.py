@@ -1,0 +1,132 @@
+"""The terminal tables. Golden files: see golden.py for how to write them anew."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from golden import FOLDER, check_golden
+from hypothesis import given
+from hypothesis import strategies as st
+from summaries import a_mute_agent, a_summary, an_agent, rate
+
+from pytest_voicebench.summary import Summary
+from pytest_voicebench.writers.cells import rate_cells
+from pytest_voicebench.writers.plain_text import columns, encodable, one_line, pad
+from pytest_voicebench.writers.terminal import render
+
+GROK = an_agent("grok", shift=8, model="grok-voice", transport="websocket", clock="wall", warnings=("late blocks",))
+TWO = a_summary(an_agent(), GROK)
+
+
+@pytest.mark.parametrize(
+    ("name", "summary"),
+    [("terminal_one_agent", a_summary()), ("terminal_two_agents", TWO), ("terminal_mute", a_summary(a_mute_agent()))],
+)
+def test_the_tables_look_as_they_did(name: str, summary: Summary) -> None:
+    check_golden(FOLDER / f"{name}.txt", render(summary, color=False).encode())
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
+@pytest.mark.parametrize("agents", [1, 2, 3, 5])
+def test_no_line_is_wider_than_asked(width: int, agents: int) -> None:
+    names = ["local", "grok", "a_very_long_agent_name_that_goes_on_and_on", "会話エージェント", "e"]
+    text = render(a_summary(*(an_agent(name) for name in names[:agents])), width=width, color=False)
+    assert max(columns(line) for line in text.splitlines()) <= width
+
+
+@pytest.mark.parametrize("summary", [a_summary(), TWO])
+def test_100_columns_show_every_column(summary: Summary) -> None:
+    text = render(summary, color=False)
+    assert "..." not in text
+    assert "do not fit" not in text
+
+
+def test_what_was_not_measured_is_said_with_its_n() -> None:
+    text = render(a_summary(a_mute_agent()), color=False)
+    assert re.search(r"interruption / turns taken +n/a +\(n=0\)", text)
+    assert re.search(r"first response +n/a +n/a +n/a +n/a +\(n=0\)", text)
+
+
+def test_a_run_without_agents_or_header_is_still_printed() -> None:
+    text = render(replace(a_summary(), agents=(), header={}), color=False)
+    assert "judge: none" in text
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "voicebench: fdb3, 95/100 scored, run 2026-11-29_12-00-00",
+        "stimulus: synthetic — not comparable with published figures",
+        "items    planned 100 = 57 passed + 38 failed + 2 error + 1 skipped + 2 not run",
+        "errors   2 infrastructure",
+        "agent    local (model tiny.en, transport process, virtual clock, end_silence_s=0.8, voice=flite)",
+        "scores   voicebench 1, judge: none, numbers given as text are read and noted",
+    ],
+)
+def test_the_header_says_what_was_measured_and_how(line: str) -> None:
+    assert line in render(a_summary(), color=False).splitlines()
+
+
+def test_the_header_names_data_workers_and_versions() -> None:
+    head = " ".join(render(a_summary(), color=False).split("\n\n")[0].split())
+    for fact in ("sha256 5f70bf18a0", "2 workers", "pytest-voicebench 0.1.0", "python 3.11.9", "pytest 9.2.0"):
+        assert fact in head
+
+
+def test_a_synthetic_stimulus_is_named_even_where_the_summary_forgot_to() -> None:
+    text = render(a_summary(notices=()), color=False)
+    assert "stimulus: synthetic - not comparable with published figures" in text
+    assert "not comparable" not in render(a_summary(notices=(), stimulus="human"), color=False)
+
+
+def test_latencies_of_different_clocks_have_no_difference() -> None:
+    assert re.search(r"latency, mean .*\(n=78\)$", render(TWO, color=False), re.MULTILINE)
+    same = render(a_summary(an_agent(), an_agent("b")), color=False)
+    assert re.search(r"latency, mean .*\(n=78\) +\+0\.00$", same, re.MULTILINE)
+
+
+def test_a_rate_has_its_wilson_interval_and_its_count() -> None:
+    assert rate_cells(rate(3, 5), percent=False) == ("0.600", "0.23-0.88", "3/5")
+    assert rate_cells(rate(3, 5), percent=True) == ("60.0 %", "23.1-88.2", "3/5")
+    assert rate_cells(rate(0, 0), percent=True) == ("n/a", "", "(n=0)")
+
+
+def test_colour_changes_nothing_but_colour() -> None:
+    coloured = render(TWO, color=True)
+    assert "\x1b[" in coloured
+    assert re.sub(r"\x1b\[\d+m", "", coloured) == render(TWO, color=False)
+
+
+@given(st.text())
+def test_names_that_others_chose_cannot_act_on_the_terminal(name: str) -> None:
+    hostile = an_agent(name, settings={name: name}, warnings=(name,))
+    text = render(a_summary(hostile, suites=(name,), header={"run": name}), color=False)
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029]", text)
+    assert max(columns(line) for line in text.split("\n")) <= 100
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii", "utf-8"])
+def test_the_tables_can_be_printed_in_any_encoding(encoding: str) -> None:
+    text = render(a_summary(an_agent("café ☕")), color=False)
+    encodable(text, encoding).encode(encoding)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\nb\r\tc", r"a\nb\r\tc"),
+        ("\x1b[31mred", r"\x1b[31mred"),
+        ("\u202eevil", r"\u202eevil"),
+        ("\ud800", r"\ud800"),
+        ("café ☕ 会", "café ☕ 会"),
+    ],
+)
+def test_text_of_others_is_shown_on_one_line_with_nothing_hidden(text: str, shown: str) -> None:
+    assert one_line(text) == shown
+
+
+@given(st.text(), st.integers(3, 30))
+def test_padded_text_is_exactly_as_wide_as_asked(text: str, width: int) -> None:
+    assert columns(pad(text, width)) == width

@@ -183,10 +183,11 @@ def _times(conversation: Conversation, card: Scorecard) -> list[str]:
     parts.append(f"first call {_seconds(to_seconds(calls[0].at_ticks) if calls else None, times.user_end_s)}")
     parts.append(f"reply {_seconds(times.reply_start_s, times.user_end_s)}")
     if times.interruption_depth_s is not None:
-        parts.append(f"interrupted {times.interruption_depth_s:.2f} s before the end")
+        parts.append(f"interrupted at {-times.interruption_depth_s:+.2f} s")
     elif times.cause and times.cause != "no_reply":
         parts.append(f"no latencies: {times.cause}")
-    parts.append(f"ended: {conversation.ended}")
+    if conversation.ended != "settled":
+        parts.append(f"ended: {conversation.ended}")
     lines = [f"  times     {', '.join(parts)}"]
     if len(card.turns) > 1:
         lines.append(f"  turns     {', '.join(f'{i} {_turn(turn)}' for i, turn in enumerate(card.turns, start=1))}")

@@ -18,7 +18,8 @@ SYNTHETIC = "stimulus: synthetic - not comparable with published figures"
 def header_lines(summary: Summary, *, width: int, paint: Paint) -> list[str]:
     """The header, one fact a line; facts that the caller did not give are left out, `judge: none` never is.
 
-    Read from `summary.header`: run, started_at, suites (name to sha256), judge, workers, versions (name to version).
+    Read from `summary.header`: run, started_at, suites (name to sha256), judge, merged (text), workers, versions (name
+    to version).
     """
     lines = [paint(one_line(_title(summary), width), "bold")]
     lines += [paint(one_line(notice, width), "yellow") for notice in _notices(summary)]
@@ -67,12 +68,18 @@ def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
     )
     for name, sha256 in _mapping(header.get("suites")).items():
         yield "suite", f"{name}, sha256 {sha256}"
-    machine = [f"{header['workers']} workers"] if header.get("workers") is not None else []
-    machine += [f"{name} {version}" for name, version in _mapping(header.get("versions")).items()]
-    if header.get("started_at"):
-        machine.insert(0, f"started {header['started_at']}")
-    if machine:
-        yield "run", ", ".join(machine)
+    if header.get("merged"):
+        yield "merged", str(header["merged"])
+    made = _how_made(header)
+    if made:
+        yield "run", ", ".join(made)
+
+
+def _how_made(header: Mapping[str, Json]) -> list[str]:
+    facts = [f"started {header['started_at']}"] if header.get("started_at") else []
+    if header.get("workers") is not None:
+        facts.append(f"{header['workers']} workers" if header["workers"] else "no workers")
+    return facts + [f"{name} {version}" for name, version in _mapping(header.get("versions")).items()]
 
 
 def _mapping(value: Json) -> Mapping[str, Json]:

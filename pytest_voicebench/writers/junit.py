@@ -112,7 +112,7 @@ def _scalar(value: object) -> Scalar:
     """A plain Python scalar; numpy numbers, dates and paths become one."""
     for kind in (bool, int, float, str):
         if type(value) is kind:
-            return value  # type: ignore[return-value]
+            return value
     return float(value) if hasattr(value, "__float__") else str(value)
 
 
@@ -184,4 +184,5 @@ def _case(result: Result) -> ET.Element:
 
 
 def _document(root: ET.Element) -> bytes:
-    return ET.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
+    text: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return text + b"\n"

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 SCHEMA = Path(__file__).parent / "data" / "junit-strict.xsd"
 
 
-def strict_errors(path: Path) -> list[str]:
-    """What the strict schema says against a file; nothing where it is valid."""
+@cache
+def _schema() -> Any:
     import xmlschema  # type: ignore[import-not-found, unused-ignore]
 
-    return [f"{error.path}: {error.reason}" for error in xmlschema.XMLSchema(SCHEMA).iter_errors(path)]
+    return xmlschema.XMLSchema(SCHEMA)
+
+
+def strict_errors(path: Path) -> list[str]:
+    """What the strict schema says against a file; nothing where it is valid."""
+    return [f"{error.path}: {error.reason}" for error in _schema().iter_errors(path)]

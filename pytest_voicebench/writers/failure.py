@@ -164,7 +164,8 @@ def _argument_difference(pair: Pair, argument: ArgumentScore) -> list[str]:
     expected, actual = value_text(argument.expected, 26), value_text(argument.actual, 26)
     lines = [f"  first     {pair.tool}.{argument.name}: expected {expected}, got {actual}"]
     cause = CAUSES[argument.cause] if argument.cause else ""
-    because = "; ".join(part for part in (argument.reason, cause) if part)
+    reason = "" if argument.reason.startswith("expected ") else argument.reason  # said on the line before
+    because = "; ".join(part for part in (reason, cause) if part)
     if because:
         lines.append(f"            {because}")
     return [one_line(line, WIDTH) for line in lines]

@@ -11,8 +11,8 @@ import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pytest_voicebench.atomic_files import write_bytes
 from pytest_voicebench.conversation_files import AUDIO_NAME, JSON_NAME
+from pytest_voicebench.files import write_atomically
 from pytest_voicebench.result import Result
 from pytest_voicebench.summary import Summary
 
@@ -131,7 +131,7 @@ def finish_junit(path: Path, summary: Summary) -> None:
     if suite is None:
         raise JunitUnreadable(f"{path}: holds no testsuite")
     _put_properties(suite, run_properties(summary))
-    write_bytes(path, _document(root))
+    write_atomically(path, _document(root))
 
 
 def _put_properties(suite: ET.Element, values: Mapping[str, Scalar]) -> None:
@@ -160,7 +160,7 @@ def write_junit(path: Path, results: Sequence[Result], summary: Summary) -> None
     suite.extend(cases)
     root = ET.Element("testsuites")
     root.append(suite)
-    write_bytes(path, _document(root))
+    write_atomically(path, _document(root))
 
 
 def _all_item_properties(results: Sequence[Result]) -> dict[str, Scalar]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from pytest_voicebench.summary import AgentSummary, Counts, Summary
@@ -12,7 +13,7 @@ from pytest_voicebench.writers.plain_text import one_line
 Json = Any
 
 LABEL_WIDTH = 9
-SYNTHETIC = "stimulus: synthetic - not comparable with published figures"
+NOT_COMPARABLE = "not comparable with published figures"
 
 
 def header_lines(summary: Summary, *, width: int, paint: Paint) -> list[str]:
@@ -26,6 +27,21 @@ def header_lines(summary: Summary, *, width: int, paint: Paint) -> list[str]:
     for label, text in _facts(summary):
         lines += _wrapped(label, text, width)
     return lines
+
+
+def with_distinct_names(summary: Summary) -> Summary:
+    """Agents that share a name are told apart by what differs: `simulated behaviour=slow`."""
+    facts = [_distinguishing(agent) for agent in summary.agents]
+    agents = []
+    for agent, own in zip(summary.agents, facts, strict=True):
+        others = [f for a, f in zip(summary.agents, facts, strict=True) if a.name == agent.name]
+        differing = [f"{key}={value}" for key, value in own.items() if any(other.get(key) != value for other in others)]
+        agents.append(replace(agent, name=" ".join([agent.name, *differing])))
+    return replace(summary, agents=tuple(agents))
+
+
+def _distinguishing(agent: AgentSummary) -> dict[str, Json]:
+    return {**agent.settings, "model": agent.model, "transport": agent.transport, "clock": agent.clock}
 
 
 def outcomes_text(counts: Counts) -> str:
@@ -43,10 +59,10 @@ def _title(summary: Summary) -> str:
 
 
 def _notices(summary: Summary) -> list[str]:
-    notices = list(summary.notices)
-    if summary.stimulus != "human" and not any("not comparable" in notice for notice in notices):
-        notices.insert(0, SYNTHETIC.replace("synthetic", summary.stimulus))
-    return notices
+    """The stimulus first, whatever it is, then what else must be known before a figure is read."""
+    comparable = "" if summary.stimulus == "human" else f" - {NOT_COMPARABLE}"
+    others = [notice for notice in summary.notices if NOT_COMPARABLE not in notice]
+    return [f"stimulus: {summary.stimulus}{comparable}", *others]
 
 
 def _facts(summary: Summary) -> Iterator[tuple[str, str]]:

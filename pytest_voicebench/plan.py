@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pytest_voicebench.atomic_files import write_bytes
 from pytest_voicebench.codec import dump_json, parse_json
 from pytest_voicebench.conversation import AgentInfo
+from pytest_voicebench.files import write_atomically
 from pytest_voicebench.result import Result
 
 PLAN_NAME = "plan.json"
@@ -35,7 +35,7 @@ class Plan:
 
 def write_plan(run_folder: Path, plan: Plan) -> None:
     """Write plan.json, whole; processes of one run may write it at the same time."""
-    write_bytes(run_folder / PLAN_NAME, dump_json(plan, indent=1) + b"\n")
+    write_atomically(run_folder / PLAN_NAME, dump_json(plan, indent=1) + b"\n")
 
 
 def read_plan(run_folder: Path) -> Plan | None:

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pytest_voicebench.atomic_files import write_bytes
 from pytest_voicebench.codec import CodecError, dump_json, from_json, parse_json, parse_text
+from pytest_voicebench.files import write_atomically
 from pytest_voicebench.result import Result
 
 RESULTS_NAME = "results.jsonl"
@@ -83,13 +83,14 @@ def _result(data: object, where: str) -> Result:
 
 
 def first_valid(results: Iterable[Result]) -> tuple[Result, ...]:
-    """One result per agent and item, in order of first appearance: the first that passed or failed, else the last.
+    """One result per item, in order of first appearance: the first that passed or failed, else the last.
 
-    A rerun may replace an error, never a failure. The outcomes of the attempts before it are kept in `attempts`.
+    A rerun may replace an error, never a failure. The outcomes of the attempts before it are kept in `attempts`. Items
+    of several agents differ in their ids.
     """
-    by_item: dict[tuple[str, str], list[Result]] = {}
+    by_item: dict[str, list[Result]] = {}
     for result in results:
-        by_item.setdefault((result.agent.name, result.item_id), []).append(result)
+        by_item.setdefault(result.item_id, []).append(result)
     return tuple(_chosen(attempts) for attempts in by_item.values())
 
 
@@ -117,7 +118,7 @@ def item_folder_name(item_id: str) -> str:
 def save_result(run_folder: Path, result: Result) -> None:
     """Write result.json into the item's folder (where it has one), then the line of results.jsonl."""
     if result.folder is not None:
-        write_bytes(run_folder / result.folder / RESULT_NAME, dump_json(result, indent=2) + b"\n")
+        write_atomically(run_folder / result.folder / RESULT_NAME, dump_json(result, indent=2) + b"\n")
     append_result(run_folder, result)
 
 
@@ -134,7 +135,7 @@ def load_result(folder: Path) -> Result:
 
 def mark_latest(run_folder: Path) -> None:
     """Note in `latest`, beside the run's folder, that this run is the newest."""
-    write_bytes(run_folder.parent / LATEST_NAME, run_folder.name.encode() + b"\n")
+    write_atomically(run_folder.parent / LATEST_NAME, run_folder.name.encode() + b"\n")
 
 
 def find_run(run: str, reports: Path = Path("reports")) -> Path:

@@ -123,9 +123,9 @@ def test_attempts_that_were_kept_already_are_not_lost() -> None:
     assert first_valid([replace(a_result(), attempts=("error", "error"))])[0].attempts == ("error", "error")
 
 
-def test_the_same_item_of_two_agents_is_two_results() -> None:
-    both = (a_result(agent="grok"), a_result(agent="local"))
-    assert first_valid(both) == both
+def test_an_error_before_the_agent_was_known_is_an_attempt_of_the_same_item() -> None:
+    (chosen,) = first_valid([a_result(outcome="error", agent="unknown"), a_result(agent="local")])
+    assert (chosen.agent.name, chosen.attempts) == ("local", ("error",))
 
 
 @given(st.text())

@@ -30,6 +30,10 @@ class AudioError(ValueError):
     """A sound file cannot be used; the text is one line with the path and what to do."""
 
 
+class ChannelError(AudioError):
+    """A file has two channels and none was chosen."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AudioFile:
     """The sound of a file and what is remarkable about it, one line each (with the path)."""
@@ -145,7 +149,7 @@ def _channel_of(path: Path, table: NDArray[np.int16], channel: Channel | None) -
             raise AudioError(f"{path}: has one channel, so there is no right one; leave the channel out")
         return np.ascontiguousarray(table[:, 0])
     if channel is None:
-        raise AudioError(f"{path}: has two channels; choose left, right or mix")
+        raise ChannelError(f"{path}: has two channels; choose left, right or mix")
     if channel == "mix":
         return _mixed(path, table)
     return np.ascontiguousarray(table[:, 0 if channel == "left" else 1])

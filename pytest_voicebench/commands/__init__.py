@@ -1,1 +1,1 @@
-"""One module for each command of `python -m pytest_voicebench`: `run(argv)` returns the exit status."""
+"""The command line: one module for each command, each with `run(argv) -> exit status`."""

@@ -68,6 +68,11 @@ class Toolbox:
         except FolderCodeError as error:
             raise MockError(str(error)) from error
 
+    def latency_s(self, name: str) -> float:
+        """How long a tool takes to answer, as declared; 0 for a tool that does not exist."""
+        tool = self._tools.get(name)
+        return tool.latency_s if tool else 0.0
+
     def call(self, name: str, arguments: str | dict[str, Json]) -> Answer:
         """Answer one call.
 

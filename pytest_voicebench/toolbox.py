@@ -121,7 +121,7 @@ class Toolbox:
         except ToolError as error:
             reason = str(error) or "the tool failed"
             result = {"error": reason}
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise MockError(f"{tool.name}: {place_of(error, self._folder)}") from error
         self._keep(tool, state, before)
         return self._as_json(tool, result, "the answer"), reason

@@ -64,14 +64,22 @@ def parse_agents(texts: Sequence[str]) -> tuple[AgentSpec, ...]:
     for i, spec in enumerate(specs):
         if any((s.name, s.settings) == (spec.name, spec.settings) for s in specs[:i]):
             raise AgentNameError(f"agent {spec.text!r} is given twice")
-    labels = [s.label for s in specs]
-    seen: dict[str, int] = {}
-    distinct = []
+    return _labelled(specs)
+
+
+def _labelled(specs: Sequence[AgentSpec]) -> tuple[AgentSpec, ...]:
+    """Agents of one name are told apart by their settings, and by a number where letters do not tell them apart."""
+    labels: list[str] = []
     for spec in specs:
-        seen[spec.label] = seen.get(spec.label, 0) + 1
-        several = labels.count(spec.label) > 1
-        distinct.append(replace(spec, label=f"{spec.label}_{seen[spec.label]}") if several else spec)
-    return tuple(distinct)
+        alone = sum(s.label == spec.label for s in specs) == 1
+        words = [spec.label] if alone else [spec.label, *map(str, spec.settings.values())]
+        label = _letters("_".join(words))
+        labels.append(label if label not in labels else f"{label}_{len(labels) + 1}")
+    return tuple(replace(spec, label=label) for spec, label in zip(specs, labels, strict=True))
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_]+", "_", text).strip("_") or "agent"
 
 
 def parse_agent(text: str) -> AgentSpec:
@@ -88,8 +96,7 @@ def parse_agent(text: str) -> AgentSpec:
     if name in ALIASES:
         base = parse_agent(ALIASES[name])
         name, settings = base.name, {**base.settings, **settings}
-    label = re.sub(r"[^A-Za-z0-9_]+", "_", name.rpartition(":")[2]) or "agent"
-    return AgentSpec(text=text, name=name, label=label, settings=settings)
+    return AgentSpec(text=text, name=name, label=_letters(name.rpartition(":")[2]), settings=settings)
 
 
 def _value(text: str) -> Scalar:

@@ -90,7 +90,6 @@ def suite_module(suite: Suite) -> ModuleType:
     from pytest_voicebench.plugin.run import judged
 
     def scenario(request, scenario, conversation):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-        __tracebackhide__ = True
         judged(request, scenario, conversation)
 
     line = suite.scenarios[0].line if suite.scenarios else 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+from dataclasses import replace
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -53,10 +54,6 @@ class ItemRecorder:
         ours = [item for item in session.items if is_scenario(item)]
         if not ours:
             return
-        for item in ours:
-            item.stash[attempt_key] = Attempt(
-                item_id=item_id(item), nodeid=item.nodeid, scenario=scenario_of(item), number=0
-            )
         try:
             self.plan = _plan(ours, self.collected)
         except pytest.UsageError as error:
@@ -65,6 +62,8 @@ class ItemRecorder:
             self.config.workeroutput["voicebench_usage_error"] = str(error)
             session.items.clear()
             return
+        for item, planned in zip(ours, self.plan.items, strict=True):
+            item.stash[attempt_key] = Attempt(planned=planned, scenario=scenario_of(item), number=0)
         broken = session.testsfailed and not self.config.getoption("continue_on_collection_errors")
         if not (self.config.getoption("collectonly") or broken):
             from pytest_voicebench.plan import write_plan
@@ -215,12 +214,16 @@ def _plan(items: Sequence[pytest.Item], collected: int) -> Plan:
 
 
 def _info(spec: AgentSpec, scenario: Scenario, config: pytest.Config) -> AgentInfo:
-    """What the agent says of itself; only its name where nothing will run, so that its parts need not be installed."""
+    """What the agent says of itself; only its name where nothing will run, so that its parts need not be installed.
+
+    Where several agents run, each goes by its label, so that two with the same name are two in every table.
+    """
     if config.getoption("collectonly"):
         from pytest_voicebench.conversation import AgentInfo
 
-        return AgentInfo(name=spec.name)
-    return shipped_agent(spec, scenario, config).info
+        return AgentInfo(name=spec.label)
+    info = shipped_agent(spec, scenario, config).info
+    return info if len(agent_specs(config)) == 1 else replace(info, name=spec.label)
 
 
 def _header(config: pytest.Config) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""The subcommands of `python -m pytest_voicebench`; each module has `run(argv) -> exit status`."""
+"""The command line: one module for each command, each with `run(argv) -> exit status`."""

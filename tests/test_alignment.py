@@ -9,7 +9,7 @@ import pytest
 from pytest_voicebench.alignment import AlignmentError, align
 from pytest_voicebench.audio import RATE_HZ, Audio, Samples, resample
 from pytest_voicebench.room_tone import room_tone
-from tests.flite import needs_flite, say
+from tests.flite import needs_flite, say, uncut, word_starts_s
 from tests.voice import silence, spoken
 
 pytestmark = needs_flite
@@ -45,6 +45,21 @@ def test_the_words_at_the_edges_of_each_piece_are_where_it_was_spliced_in(voice:
         assert found.words[last][2] == pytest.approx(end, abs=0.08)
     assert found.unsure == ()
     assert found.remarks == ()
+
+
+@pytest.mark.parametrize("voice", ["slt", "rms", "awb"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "find me a flat in rome on the third of june please",
+        "show me laptops under nine hundred dollars with a big screen",
+    ],
+)
+def test_words_begin_where_the_synthesizer_says_they_begin(text: str, voice: str) -> None:
+    found = align(Audio(samples=uncut(text, voice), rate_hz=RATE_HZ), text)
+    errors = np.array([start for _, start, _ in found.words]) - word_starts_s(text, voice)
+    assert abs(np.median(errors)) < 0.015
+    assert np.abs(errors).max() < 0.06
 
 
 def test_words_are_in_order_and_inside_the_speech() -> None:

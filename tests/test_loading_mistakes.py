@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ LOADER_ONLY = {  # needs another file, another place in the file, or the calenda
     *("reference_to_later", "reference_to_null", "requirement_never_checked", "retracted_reference"),
     *("retracted_unknown_argument", "speaker_placeholder_without_speakers", "speaker_unknown"),
     *("speakers_share_a_recording", "today_no_such_day", "tools_missing_file", "until_missing_in_words"),
-    *("until_twice_in_words", "version_not_first"),
+    *("until_twice_in_words", "version_not_first", "words_of_another"),
     *("answer_without_file", "answer_without_function", "default_not_in_enum", "placeholder_unknown"),
     *("required_unknown", "twice_in_a_list"),
 }
@@ -69,6 +70,7 @@ def mistakes_in(path: Path) -> list[str]:
     return [line.replace(f"{path.parent}/", "") for line in lines]
 
 
+@cache
 def schema(name: str) -> dict[str, Any]:
     """A shipped schema, itself checked."""
     document: dict[str, Any] = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))

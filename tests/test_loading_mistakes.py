@@ -136,3 +136,24 @@ def test_without_libyaml_the_same_lines_are_found(path: Path, monkeypatch: pytes
     monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
     found = [":".join(line.split(":")[:2]) for line in mistakes_in(path)]
     assert found == [":".join(line.split(":")[:2]) for line in EXPECTED[f"{path.parent.name}/{path.name}"]]
+
+
+def test_the_schemas_lists_are_the_loaders_lists() -> None:
+    from pytest_voicebench.loading import expectations, fields, scenarios, steps, suite_file, tool_file
+    from pytest_voicebench.tools import MATCHERS
+
+    suite, tools = schema("scenario"), schema("tools")
+    defs = suite["$defs"]
+    assert sorted(suite["properties"]) == sorted(suite_file.KEYS)
+    assert sorted(suite["required"]) == sorted(suite_file.REQUIRED)
+    assert sorted(defs["scenario"]["properties"]) == sorted(scenarios.KEYS)
+    assert sorted(defs["scenario"]["required"]) == sorted(scenarios.REQUIRED)
+    assert sorted(defs["expect"]["properties"]) == sorted(expectations.KEYS)
+    assert sorted(defs["name"]["not"]["enum"]) == sorted(fields.RESERVED)
+    assert [set(kind["properties"]) for kind in defs["step"]["oneOf"]] == [
+        set(steps.KEYS[key]) for key in ("say", "backchannel", "insert", "inject", "wait_s", "end")
+    ]
+    parameter = tools["$defs"]["parameter"]["properties"]
+    assert sorted(parameter) == sorted(tool_file.PARAMETER_KEYS)
+    assert sorted(parameter["match"]["enum"]) == sorted(MATCHERS)
+    assert sorted(tools["$defs"]["tool"]["properties"]) == sorted(tool_file.TOOL_KEYS)

@@ -125,9 +125,7 @@ def test_a_function_of_the_suite_answers_and_keeps_state(toolbox: Toolbox) -> No
 
 
 def test_a_new_toolbox_starts_anew_and_the_same_calls_give_the_same_answers(tmp_path: Path) -> None:
-    code = (
-        "seen = []\ndef t(arguments, state):\n    seen.append(1)\n    state['n'] = len(seen)\n    return dict(state)\n"
-    )
+    code = "seen = []\ndef t(args, state):\n    seen.append(1)\n    state['n'] = len(seen)\n    return dict(state)\n"
 
     def results() -> list[object]:
         box = mocked(tmp_path, code, tool(writes=True))

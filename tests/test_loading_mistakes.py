@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ LOADER_ONLY = {  # needs another file, another place in the file, or the calenda
     *("reference_to_later", "reference_to_null", "requirement_never_checked", "retracted_reference"),
     *("retracted_unknown_argument", "speaker_placeholder_without_speakers", "speaker_unknown"),
     *("speakers_share_a_recording", "today_no_such_day", "tools_missing_file", "until_missing_in_words"),
-    *("until_twice_in_words", "version_not_first"),
+    *("until_twice_in_words", "version_not_first", "words_of_another"),
     *("answer_without_file", "answer_without_function", "default_not_in_enum", "placeholder_unknown"),
     *("required_unknown", "twice_in_a_list"),
 }
@@ -69,6 +70,7 @@ def mistakes_in(path: Path) -> list[str]:
     return [line.replace(f"{path.parent}/", "") for line in lines]
 
 
+@cache
 def schema(name: str) -> dict[str, Any]:
     """A shipped schema, itself checked."""
     document: dict[str, Any] = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
@@ -134,3 +136,24 @@ def test_without_libyaml_the_same_lines_are_found(path: Path, monkeypatch: pytes
     monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
     found = [":".join(line.split(":")[:2]) for line in mistakes_in(path)]
     assert found == [":".join(line.split(":")[:2]) for line in EXPECTED[f"{path.parent.name}/{path.name}"]]
+
+
+def test_the_schemas_lists_are_the_loaders_lists() -> None:
+    from pytest_voicebench.loading import expectations, fields, scenarios, steps, suite_file, tool_file
+    from pytest_voicebench.tools import MATCHERS
+
+    suite, tools = schema("scenario"), schema("tools")
+    defs = suite["$defs"]
+    assert sorted(suite["properties"]) == sorted(suite_file.KEYS)
+    assert sorted(suite["required"]) == sorted(suite_file.REQUIRED)
+    assert sorted(defs["scenario"]["properties"]) == sorted(scenarios.KEYS)
+    assert sorted(defs["scenario"]["required"]) == sorted(scenarios.REQUIRED)
+    assert sorted(defs["expect"]["properties"]) == sorted(expectations.KEYS)
+    assert sorted(defs["name"]["not"]["enum"]) == sorted(fields.RESERVED)
+    assert [set(kind["properties"]) for kind in defs["step"]["oneOf"]] == [
+        set(steps.KEYS[key]) for key in ("say", "backchannel", "insert", "inject", "wait_s", "end")
+    ]
+    parameter = tools["$defs"]["parameter"]["properties"]
+    assert sorted(parameter) == sorted(tool_file.PARAMETER_KEYS)
+    assert sorted(parameter["match"]["enum"]) == sorted(MATCHERS)
+    assert sorted(tools["$defs"]["tool"]["properties"]) == sorted(tool_file.TOOL_KEYS)

@@ -26,7 +26,7 @@ from pytest_voicebench.clock import Clock
 from pytest_voicebench.conversation import Problem, to_seconds
 from pytest_voicebench.exchange import CallBook, TranscriptBook, added
 from pytest_voicebench.playback import Loudspeaker
-from pytest_voicebench.toolbox import Toolbox, ToolboxFault
+from pytest_voicebench.toolbox import MockError, Toolbox
 
 ProblemKind = Literal["agent_absent", "infrastructure", "invalid_measurement", "suite", "agent"]
 
@@ -125,7 +125,7 @@ class AgentSide:
             return
         try:
             answer = self.toolbox.call(call.name, call.arguments)
-        except ToolboxFault as error:
+        except MockError as error:
             self.problem("suite", str(error))
             return
         self.calls.finish(call.call_id, answer, self.clock.now_ticks())

@@ -32,7 +32,7 @@ async def converse(scenario: Scenario, agent: Agent, *, progress: Progress | Non
 
     Runs on the loop it is called from, virtual or not. Whatever goes wrong on the agent's side is in `problems`; a
     conversation that broke still holds what was recorded. Raises Unsupported when a step asks for what the agent
-    cannot do. `progress` is told the seconds of conversation, once a second.
+    cannot do, MockError when the suite's mock tools do not run. `progress` is told the seconds of conversation, once a second.
     """
     duplex = _Duplex(scenario, agent, progress)
     await duplex.hold()

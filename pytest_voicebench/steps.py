@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from pytest_voicebench.folder_code import load_functions
 from pytest_voicebench.scenario import Scenario, Step
@@ -34,10 +33,12 @@ async def steps_of(scenario: Scenario, view: StepView) -> AsyncGenerator[Step, N
         for step in scenario.steps:
             yield step
         return
-    made: Any = load_functions(scenario.suite.folder, [scenario.generator])[scenario.generator](view)
-    if inspect.isasyncgen(made):
-        async for chosen in made:
-            yield chosen
-    else:
-        for chosen in made:
-            yield chosen
+    made = load_functions(scenario.suite.folder, [scenario.generator])[scenario.generator](view)
+    chosen: AsyncIterator[Step] = made if inspect.isasyncgen(made) else _plain(made)
+    async for step in chosen:
+        yield step
+
+
+async def _plain(steps: Iterable[Step]) -> AsyncGenerator[Step, None]:
+    for step in steps:
+        yield step

@@ -68,6 +68,11 @@ class Toolbox:
         except FolderCodeError as error:
             raise MockError(str(error)) from error
 
+    def latency_s(self, name: str) -> float:
+        """How long a tool takes to answer, as declared; 0 for a tool that does not exist."""
+        tool = self._tools.get(name)
+        return tool.latency_s if tool else 0.0
+
     def call(self, name: str, arguments: str | dict[str, Json]) -> Answer:
         """Answer one call.
 
@@ -116,7 +121,7 @@ class Toolbox:
         except ToolError as error:
             reason = str(error) or "the tool failed"
             result = {"error": reason}
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise MockError(f"{tool.name}: {place_of(error, self._folder)}") from error
         self._keep(tool, state, before)
         return self._as_json(tool, result, "the answer"), reason

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import stage
-from scripted import CLOSE, Scripted, sound
 
 from pytest_voicebench.agents.protocol import (
     AgentAbsent,
@@ -22,6 +20,8 @@ from pytest_voicebench.audio import BLOCK_TICKS, RATE_HZ
 from pytest_voicebench.conversation import to_seconds
 from pytest_voicebench.runner import hold_on_virtual_clock as hold
 from pytest_voicebench.scenario import RoomTone, Step
+from tests import stage
+from tests.scripted import CLOSE, Scripted, sound
 
 SEARCH = {"destination": "Milan", "date": "2026-06-03"}
 

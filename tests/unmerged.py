@@ -12,7 +12,7 @@ def _missing(name, attribute):
     return not hasattr(module, attribute)
 
 
-def _give(name, attribute, value):
+def _give(name, attribute, value):  # noqa: D103
     if _missing(name, attribute):
         module = sys.modules.get(name) or types.ModuleType(name)
         setattr(module, attribute, value)
@@ -66,5 +66,6 @@ def _detect_speech(conversation):
 
 _give("pytest_voicebench.scoring", "score", _score)
 _give("pytest_voicebench.summary", "summarize", _summarize)
-_give("pytest_voicebench.validity", "measurement_problems", lambda conversation: ())
+_give("pytest_voicebench.validity", "measurement_problems", lambda scenario, conversation: ())
 _give("pytest_voicebench.speech", "detect_speech", _detect_speech)
+_give("pytest_voicebench.toolbox", "ToolboxFault", type("ToolboxFault", (Exception,), {}))

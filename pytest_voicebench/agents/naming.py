@@ -64,32 +64,41 @@ def parse_agents(texts: Sequence[str]) -> tuple[AgentSpec, ...]:
     for i, spec in enumerate(specs):
         if any((s.name, s.settings) == (spec.name, spec.settings) for s in specs[:i]):
             raise AgentNameError(f"agent {spec.text!r} is given twice")
-    labels = [s.label for s in specs]
-    seen: dict[str, int] = {}
-    distinct = []
+    return _labelled(specs)
+
+
+def _labelled(specs: Sequence[AgentSpec]) -> tuple[AgentSpec, ...]:
+    """Agents of one name are told apart by their settings, and by a number where letters do not tell them apart."""
+    labels: list[str] = []
     for spec in specs:
-        seen[spec.label] = seen.get(spec.label, 0) + 1
-        several = labels.count(spec.label) > 1
-        distinct.append(replace(spec, label=f"{spec.label}_{seen[spec.label]}") if several else spec)
-    return tuple(distinct)
+        alone = sum(s.label == spec.label for s in specs) == 1
+        words = [spec.label] if alone else [spec.label, *map(str, spec.settings.values())]
+        label = _letters("_".join(words))
+        labels.append(label if label not in labels else f"{label}_{len(labels) + 1}")
+    return tuple(replace(spec, label=label) for spec, label in zip(specs, labels, strict=True))
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_]+", "_", text).strip("_") or "agent"
 
 
 def parse_agent(text: str) -> AgentSpec:
     """One agent from `NAME[,key=value...]`; values in quotes may hold commas and stay text. Raises AgentNameError."""
     name, *rest = [part.strip() for part in _PART.findall(text)] or [""]
-    if not name:
+    if not name or "=" in name:
         raise AgentNameError(f"agent {text!r}: begin with a name; known: {', '.join(agent_names())}")
     settings: dict[str, Scalar] = {}
     for part in rest:
         key, equals, value = part.partition("=")
         if not equals or not key.strip().isidentifier():
-            raise AgentNameError(f'agent {text!r}: {part!r} is not key=value (a value with commas needs quotes: k="a,b")')
+            raise AgentNameError(
+                f'agent {text!r}: {part!r} is not key=value (a value with commas needs quotes: k="a,b")'
+            )
         settings[key.strip()] = _value(value.strip())
     if name in ALIASES:
         base = parse_agent(ALIASES[name])
         name, settings = base.name, {**base.settings, **settings}
-    label = re.sub(r"[^A-Za-z0-9_]+", "_", name.rpartition(":")[2]) or "agent"
-    return AgentSpec(text=text, name=name, label=label, settings=settings)
+    return AgentSpec(text=text, name=name, label=_letters(name.rpartition(":")[2]), settings=settings)
 
 
 def _value(text: str) -> Scalar:
@@ -107,8 +116,8 @@ def agent_names() -> list[str]:
     return sorted({*SHIPPED, *ALIASES, *(e.name for e in entry_points(group=GROUP))})
 
 
-def find_agent(spec: AgentSpec) -> Agent | Callable[..., Agent]:
-    """What the name stands for: an agent, or a callable that takes the settings and gives one. Raises AgentNameError."""
+def find_agent(spec: AgentSpec) -> Any:
+    """What the name stands for: an agent, or a callable that takes settings and gives one. Raises AgentNameError."""
     if spec.name in SHIPPED:
         return _load(SHIPPED[spec.name], spec)
     for entry in entry_points(group=GROUP):
@@ -141,7 +150,7 @@ def build_agent(spec: AgentSpec, scenario: Scenario) -> Agent:
 
     `scenario` reaches only the shipped agents that need it; all others are blind.
     """
-    found: Any = find_agent(spec)
+    found = find_agent(spec)
     if _is_agent(found) and not inspect.isclass(found):
         if spec.settings:
             raise AgentNameError(f"agent {spec.text!r}: {spec.name} is a finished agent and takes no settings")

@@ -12,7 +12,7 @@ from pytest_voicebench.scenario import Suite
 
 
 def run(argv: list[str]) -> int:
-    """Print `OK: n scenarios, m recordings`, or every mistake, one a line. Exit status: 0, 1 on mistakes, 2 on misuse."""
+    """Print `OK: n scenarios, m recordings` (exit status 0) or every mistake, one a line (1); no suite there: 2."""
     parser = argparse.ArgumentParser(prog="python -m pytest_voicebench validate", description=__doc__)
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a suite file, or a folder that holds some")
     files: list[Path] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal, cast
 
 from pytest_voicebench.loading.arguments import read_arguments
@@ -193,7 +194,7 @@ def check_until(found: Sequence[tuple[Retraction, int, str]], steps: Sequence[St
                 line, where, f"{quoted(retraction.until)} must occur exactly once in the words, not {count} times"
             )
         elif placed != 1:
-            name = ", ".join(step.audio.with_suffix(".json").name for step in says if step.audio)
+            name = ", ".join(step.audio.with_suffix(".json").name for step in says if isinstance(step.audio, Path))
             what = f"{quoted(retraction.until)} must occur exactly once in the words of {name}, not {placed} times"
             report.add(line, where, what)
 

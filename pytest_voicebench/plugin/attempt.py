@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 class Attempt:
     """An attempt in progress. `number` counts from 1; reruns go on counting; 0 is before the first."""
 
-    item_id: str
-    nodeid: str
+    planned: Result
     scenario: Scenario
     number: int = 1
     agent: AgentInfo | None = None
@@ -31,13 +30,12 @@ class Attempt:
     def next(self) -> Attempt:
         """The attempt after this one. A valid attempt that failed is not forgotten: the first valid one counts."""
         failed = self.failed_before or (self.result is not None and self.result.outcome == "failed")
-        return Attempt(
-            item_id=self.item_id,
-            nodeid=self.nodeid,
-            scenario=self.scenario,
-            number=self.number + 1,
-            failed_before=failed,
-        )
+        return Attempt(planned=self.planned, scenario=self.scenario, number=self.number + 1, failed_before=failed)
+
+    @property
+    def item_id(self) -> str:
+        """The id of the item."""
+        return self.planned.item_id
 
     @property
     def folder(self) -> str:
@@ -57,15 +55,11 @@ class Attempt:
     ) -> Result:
         """The result of this attempt, which it is from now on."""
         from pytest_voicebench.conversation import to_seconds
-        from pytest_voicebench.plan import UNKNOWN_AGENT
-        from pytest_voicebench.result import Result
 
         talk = self.conversation
-        self.result = Result(
-            item_id=self.item_id,
-            nodeid=self.nodeid,
-            agent=self.agent or UNKNOWN_AGENT,
-            facts=facts_of(self.scenario),
+        self.result = replace(
+            self.planned,
+            agent=self._agent(),
             outcome=outcome,
             error_kind=error_kind,
             cause=cause,
@@ -77,6 +71,15 @@ class Attempt:
             usage=dict(talk.usage) if talk else {},
         )
         return self.result
+
+    def _agent(self) -> AgentInfo:
+        """What the agent said of itself, under the name it was planned with."""
+        from pytest_voicebench.plan import UNKNOWN_AGENT
+
+        planned = self.planned.agent
+        if self.agent is None or planned == UNKNOWN_AGENT:
+            return self.agent or planned
+        return replace(self.agent, name=planned.name)
 
 
 attempt_key = pytest.StashKey[Attempt]()

@@ -27,7 +27,7 @@ class RunXML(LogXML):
     def finalize(self, report: pytest.TestReport) -> None:
         """Close a test case, its properties moved."""
         values = dict(report.user_properties)
-        item = values.get(f"{PREFIX}item", report.nodeid)
+        item = values.pop(f"{PREFIX}item", report.nodeid)
         self.item_properties |= {f"{item}.{name.removeprefix(PREFIX)}": value for name, value in values.items()}
         bare = copy.copy(report)
         bare.user_properties = []

@@ -93,7 +93,7 @@ async def conversation(
     if attempt is not None:
         attempt.conversation = held
         _save(held, run_folder(request.config).path / attempt.folder)
-    _raise_problem(held, attempt)
+    _raise_problem(scenario, held, attempt)
     return held
 
 
@@ -149,10 +149,10 @@ def _save(held: Conversation, folder: Path) -> None:
     save_conversation(held, folder)
 
 
-def _raise_problem(held: Conversation, attempt: Attempt | None) -> None:
+def _raise_problem(scenario: Scenario, held: Conversation, attempt: Attempt | None) -> None:
     from pytest_voicebench.validity import measurement_problems
 
-    problem = next((p for p in (*held.problems, *measurement_problems(held)) if p.kind != "agent"), None)
+    problem = next((p for p in (*held.problems, *measurement_problems(scenario, held)) if p.kind != "agent"), None)
     if problem is None:
         return
     if attempt is not None and problem.kind != "agent":
@@ -162,7 +162,6 @@ def _raise_problem(held: Conversation, attempt: Attempt | None) -> None:
 
 def judged(request: pytest.FixtureRequest, scenario: Scenario, conversation: Conversation) -> None:
     """Score the conversation, save the result, fail the test where it did not pass."""
-    __tracebackhide__ = True
     from pytest_voicebench.plugin.record import record
     from pytest_voicebench.scoring import score
 

@@ -26,7 +26,7 @@ class MergeRefused(Exception):  # noqa: N818 - says what is the case, for a pers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Laid:
+class Replacement:
     """One item of the rerun: what it was in the run, what it is in the rerun, and whether the rerun's was taken."""
 
     item_id: str
@@ -40,7 +40,7 @@ class Merge:
     """The results in the run's order, each with the name of the run it comes from, and what became of the rerun's."""
 
     results: tuple[Result, ...]
-    laid: tuple[Laid, ...]
+    laid: tuple[Replacement, ...]
 
     @property
     def taken(self) -> int:
@@ -63,7 +63,7 @@ def lay_over(run: SavedRun, rerun: SavedRun) -> Merge:
         new = reruns.get(result.item_id)
         taken = new is not None and _replaces(new, result)
         if new is not None:
-            laid.append(Laid(item_id=result.item_id, before=result.outcome, after=new.outcome, taken=taken))
+            laid.append(Replacement(item_id=result.item_id, before=result.outcome, after=new.outcome, taken=taken))
         results.append(_from(rerun, _with_attempt(new, result)) if new is not None and taken else _from(run, result))
     return Merge(results=tuple(results), laid=tuple(laid))
 
@@ -73,8 +73,8 @@ def _replaces(new: Result, old: Result) -> bool:
 
 
 def _with_attempt(new: Result, old: Result) -> Result:
-    earlier = () if old.outcome == "not_run" else (old.outcome,)
-    return replace(new, attempts=(*old.attempts, *earlier, *new.attempts))
+    earlier = () if old.outcome == "not_run" else old.attempts or (old.outcome,)
+    return replace(new, attempts=(*earlier, *(new.attempts or (new.outcome,))) if earlier else new.attempts)
 
 
 def _from(run: SavedRun, result: Result) -> Result:
@@ -142,15 +142,19 @@ def write_merge(merge: Merge, run: SavedRun, rerun: SavedRun, out: Path) -> Save
     Gives the run as read back from it. Raises MergeRefused where `out` exists, or a result's folder lies outside its
     run.
     """
-    sources = {run.name: run.folder, rerun.name: rerun.folder}
-    links = [_evidence(sources.get(r.taken_from or "", run.folder), r.folder) for r in merge.results if r.folder]
+    taken = {item.item_id for item in merge.laid if item.taken}
+    evidence = [
+        _evidence(rerun.folder if result.item_id in taken else run.folder, result.folder)
+        for result in merge.results
+        if result.folder
+    ]
     try:
         out.mkdir(parents=True)
     except FileExistsError:
         raise MergeRefused(f"{out}: exists already; give another folder with --out") from None
     header = {**run.header, "run": out.name, "merged": merge_text(merge, run, rerun)}
     write_plan(out, replace(run.plan, header=header))
-    _link(links, out)
+    _link(evidence, out)
     for result in merge.results:
         if result.outcome != "not_run":
             save_result(out, result)

@@ -10,7 +10,7 @@ from typing import Any
 from pytest_voicebench.codec import CodecError
 from pytest_voicebench.plan import Plan, completed, read_plan
 from pytest_voicebench.result import Result
-from pytest_voicebench.result_files import RunUnreadable, first_valid, read_results
+from pytest_voicebench.result_files import RunUnreadable, read_results
 from pytest_voicebench.summarizing import summarize
 from pytest_voicebench.summary import Summary
 
@@ -54,17 +54,15 @@ def load_run(folder: Path) -> SavedRun:
         raise RunUnreadable(str(error)) from None
     if plan is not None:
         return SavedRun(folder=folder, plan=plan, results=completed(plan, log.results), notes=log.notes)
-    results = first_valid(log.results)
+    plan = _plan_of(log.results)
     note = f"{folder}: no plan.json, so items that never ran are not counted"
-    return SavedRun(folder=folder, plan=_plan_of(results), results=results, notes=(*log.notes, note))
+    return SavedRun(folder=folder, plan=plan, results=completed(plan, log.results), notes=(*log.notes, note))
 
 
 def _plan_of(results: Sequence[Result]) -> Plan:
-    return Plan(collected=len(results), items=tuple(_unrun(result) for result in results))
-
-
-def _unrun(result: Result) -> Result:
-    """The item as it stood before it ran."""
-    return Result(
-        item_id=result.item_id, nodeid=result.nodeid, agent=result.agent, facts=result.facts, outcome="not_run"
+    """What was planned at least: each item that left a result, as it stood before it ran."""
+    items = tuple(
+        Result(item_id=r.item_id, nodeid=r.nodeid, agent=r.agent, facts=r.facts, outcome="not_run")
+        for r in {result.item_id: result for result in results}.values()
     )
+    return Plan(collected=len(items), items=items)

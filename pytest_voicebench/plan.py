@@ -65,7 +65,14 @@ def _first_valid(attempts: list[Result]) -> Result:
     at = next((i for i, r in enumerate(attempts) if r.outcome in ("passed", "failed")), len(attempts) - 1)
     chosen = attempts[at]
     known = next((r.agent for r in attempts if r.agent != UNKNOWN_AGENT), chosen.agent)
-    return replace(chosen, agent=known, attempts=tuple(r.outcome for r in attempts) if len(attempts) > 1 else ())
+    return replace(chosen, agent=known, attempts=_outcomes(attempts))
+
+
+def _outcomes(attempts: list[Result]) -> tuple[str, ...]:
+    """Of all attempts in order, where there were several; those that a result has seen already among them."""
+    if len(attempts) == 1:
+        return attempts[0].attempts
+    return tuple(outcome for result in attempts for outcome in result.attempts or (result.outcome,))
 
 
 def _with_known_agents(rows: list[Result]) -> tuple[Result, ...]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_voicebench.codec import CodecError, dump_json, from_json, parse_json, parse_text
@@ -80,25 +79,6 @@ def _result(data: object, where: str) -> Result:
         return from_json(Result, data, where=where)
     except CodecError as error:
         raise RunUnreadable(str(error)) from None
-
-
-def first_valid(results: Iterable[Result]) -> tuple[Result, ...]:
-    """One result per item, in order of first appearance: the first that passed or failed, else the last.
-
-    A rerun may replace an error, never a failure. The outcomes of the attempts before it are kept in `attempts`. Items
-    of several agents differ in their ids.
-    """
-    by_item: dict[str, list[Result]] = {}
-    for result in results:
-        by_item.setdefault(result.item_id, []).append(result)
-    return tuple(_chosen(attempts) for attempts in by_item.values())
-
-
-def _chosen(attempts: list[Result]) -> Result:
-    at = next((i for i, r in enumerate(attempts) if r.outcome in ("passed", "failed")), len(attempts) - 1)
-    earlier = tuple(r.outcome for r in attempts[:at])
-    chosen = attempts[at]
-    return chosen if len(chosen.attempts) >= len(earlier) else replace(chosen, attempts=earlier)
 
 
 def item_folder(run_folder: Path, item_id: str) -> Path:

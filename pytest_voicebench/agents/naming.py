@@ -85,13 +85,15 @@ def _letters(text: str) -> str:
 def parse_agent(text: str) -> AgentSpec:
     """One agent from `NAME[,key=value...]`; values in quotes may hold commas and stay text. Raises AgentNameError."""
     name, *rest = [part.strip() for part in _PART.findall(text)] or [""]
-    if not name:
+    if not name or "=" in name:
         raise AgentNameError(f"agent {text!r}: begin with a name; known: {', '.join(agent_names())}")
     settings: dict[str, Scalar] = {}
     for part in rest:
         key, equals, value = part.partition("=")
         if not equals or not key.strip().isidentifier():
-            raise AgentNameError(f'agent {text!r}: {part!r} is not key=value (a value with commas needs quotes: k="a,b")')
+            raise AgentNameError(
+                f'agent {text!r}: {part!r} is not key=value (a value with commas needs quotes: k="a,b")'
+            )
         settings[key.strip()] = _value(value.strip())
     if name in ALIASES:
         base = parse_agent(ALIASES[name])
@@ -114,8 +116,8 @@ def agent_names() -> list[str]:
     return sorted({*SHIPPED, *ALIASES, *(e.name for e in entry_points(group=GROUP))})
 
 
-def find_agent(spec: AgentSpec) -> Agent | Callable[..., Agent]:
-    """What the name stands for: an agent, or a callable that takes the settings and gives one. Raises AgentNameError."""
+def find_agent(spec: AgentSpec) -> Any:
+    """What the name stands for: an agent, or a callable that takes settings and gives one. Raises AgentNameError."""
     if spec.name in SHIPPED:
         return _load(SHIPPED[spec.name], spec)
     for entry in entry_points(group=GROUP):
@@ -148,7 +150,7 @@ def build_agent(spec: AgentSpec, scenario: Scenario) -> Agent:
 
     `scenario` reaches only the shipped agents that need it; all others are blind.
     """
-    found: Any = find_agent(spec)
+    found = find_agent(spec)
     if _is_agent(found) and not inspect.isclass(found):
         if spec.settings:
             raise AgentNameError(f"agent {spec.text!r}: {spec.name} is a finished agent and takes no settings")

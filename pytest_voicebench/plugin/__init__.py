@@ -1,6 +1,6 @@
 """The pytest plugin: every YAML scenario is a test.
 
-pytest loads this module in every run on the machine, so it imports nothing heavy, and does nothing until a suite is met.
+pytest loads this module in every run on the machine: it imports nothing heavy, and does nothing until a suite is met.
 """
 
 from __future__ import annotations
@@ -27,9 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_load_initial_conftests(
-    early_config: pytest.Config, parser: pytest.Parser
-) -> Generator[None, Any, Any]:
+def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser) -> Generator[None, Any, Any]:
     result = yield
     options.add_agent_alias(parser, early_config)
     return result

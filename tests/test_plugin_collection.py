@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from suites_for_pytest import PASSING, plugin_arguments, scenario_yaml, write_conftest, write_suite
 
+ALREADY = "ignore:Module already imported"  # by the pytest around this one
+
 
 @pytest.fixture
 def run(pytester, monkeypatch):
@@ -46,7 +48,7 @@ def test_items_have_ids_and_can_be_selected_by_every_name_without_an_agent_or_a_
         ("-k", "nothing_like_this"): [],
     }
     for arguments, expected in selections.items():
-        result = run("--collect-only", "-q", "--strict-markers", "-W", "error", *arguments)
+        result = run("--collect-only", "-q", "--strict-markers", "-W", "error", "-W", ALREADY, *arguments)
         assert collected(result) == expected, arguments
     result = run("--collect-only", "-q", "-k", "travel_03")
     result.stdout.fnmatch_lines(["voicebench: 1 of 4 scenarios selected, agent local"])
@@ -100,7 +102,7 @@ def test_a_domain_named_like_a_marker_that_does_something_is_refused(pytester, r
 
 def test_without_pytest_asyncio_the_error_says_what_to_do(pytester, run):
     travel(pytester)
-    result = run(PASSING, "-p", "no:asyncio", "-o", "addopts=")
+    result = run(PASSING, "-p", "no:pytest_asyncio.plugin")
     result.stdout.fnmatch_lines(["scenarios need pytest-asyncio: *"])
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import stage
-import unmerged
 
 import pytest_voicebench
 from pytest_voicebench.plan import completed, read_plan

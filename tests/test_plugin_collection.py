@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from suites_for_pytest import PASSING, plugin_arguments, scenario_yaml, write_conftest, write_suite
 
-
 ALREADY = "ignore:Module already imported"  # by the pytest around this one
 
 

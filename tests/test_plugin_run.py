@@ -83,7 +83,10 @@ def test_a_failure_is_a_text_for_an_engineer_without_a_traceback(pytester, run):
 @pytest.mark.parametrize(
     ("fixture", "outcome"),
     [
-        ("def agent(): return Scripted([], raises={'connect': AgentAbsent('nobody there')})", ("error", "agent_absent")),
+        (
+            "def agent(): return Scripted([], raises={'connect': AgentAbsent('nobody there')})",
+            ("error", "agent_absent"),
+        ),
         ("def agent(): raise ConnectionRefusedError('port 7')", ("error", "agent_absent")),
         ("def agent(): raise RuntimeError('no key')", ("error", "infrastructure")),
         ("def agent(): import sys; sys.exit(3)", ("error", "infrastructure")),

@@ -12,7 +12,7 @@ def _missing(name, attribute):
     return not hasattr(module, attribute)
 
 
-def _give(name, attribute, value):  # noqa: D103
+def _give(name, attribute, value):
     if _missing(name, attribute):
         module = sys.modules.get(name) or types.ModuleType(name)
         setattr(module, attribute, value)
@@ -29,9 +29,19 @@ def _score(scenario, conversation):
     end = to_seconds(conversation.turns[-1].end_ticks)
     latency = to_seconds(conversation.agent_speech[0].start_ticks) - end if spoke else None
     return Scorecard(
-        score_set="voicebench", version=1, passed=ok and spoke, tools_ok=ok, args_ok=ok, spoke=spoke,
-        f1_names=float(ok), f1_match=float(ok), f1_strict=float(ok), precision=float(ok), recall=float(ok),
-        argument_accuracy=float(ok), argument_accuracy_strict=float(ok),
+        score_set="voicebench",
+        version=1,
+        passed=ok and spoke,
+        tools_ok=ok,
+        args_ok=ok,
+        spoke=spoke,
+        f1_names=float(ok),
+        f1_match=float(ok),
+        f1_strict=float(ok),
+        precision=float(ok),
+        recall=float(ok),
+        argument_accuracy=float(ok),
+        argument_accuracy_strict=float(ok),
         times=Times(first_response_latency_s=latency, user_end_s=end),
         manners=Manners(turn_taken=spoke, interrupted=False),
     )
@@ -45,14 +55,26 @@ def _summarize(results, header):
     outcomes = Counter(r.outcome for r in results)
     kinds = Counter(r.error_kind for r in results if r.error_kind)
     counts = Counts(
-        planned=len(results), passed=outcomes["passed"], failed=outcomes["failed"], error=outcomes["error"],
-        skipped=outcomes["skipped"], not_run=outcomes["not_run"], error_kinds=dict(sorted(kinds.items())),
+        planned=len(results),
+        passed=outcomes["passed"],
+        failed=outcomes["failed"],
+        error=outcomes["error"],
+        skipped=outcomes["skipped"],
+        not_run=outcomes["not_run"],
+        error_kinds=dict(sorted(kinds.items())),
     )
     latencies = {r.item_id: r.scorecard and r.scorecard.times.first_response_latency_s for r in results}
     return Summary(
-        schema_version=SCHEMA_VERSION, header=header, score_set="voicebench", score_version=1,
-        suites=tuple(sorted({r.facts.suite for r in results})), stimulus="synthetic", notices=(str(latencies),),
-        counts=counts, agents=(), tables=(),
+        schema_version=SCHEMA_VERSION,
+        header=header,
+        score_set="voicebench",
+        score_version=1,
+        suites=tuple(sorted({r.facts.suite for r in results})),
+        stimulus="synthetic",
+        notices=(str(latencies),),
+        counts=counts,
+        agents=(),
+        tables=(),
     )
 
 

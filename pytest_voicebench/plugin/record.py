@@ -86,6 +86,8 @@ class ItemRecorder:
                 result = attempt.close("error", error_kind=kind, cause=_one_line(call.excinfo))
             record(item, result)
             report.user_properties = list(item.user_properties)
+        if attempt is not None and report.outcome == "failed":
+            _make_sendable(report)
         return report
 
 
@@ -127,7 +129,18 @@ def properties(result: Result) -> list[tuple[str, str | int | float | bool]]:
 def _scalar(value: Any) -> str | int | float | bool:
     """A plain Python scalar: xdist ends the whole run over anything else, a numpy number included."""
     plain = value.item() if hasattr(value, "item") else value
-    return plain if type(plain) in (bool, int, float, str) else str(plain)
+    return plain if type(plain) in (bool, int, float) else _sendable(str(plain))
+
+
+def _sendable(text: str) -> str:
+    """The text with lone surrogates escaped: they cannot be sent to xdist's controller, and would end the run too."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _make_sendable(report: pytest.TestReport) -> None:
+    text = str(report.longrepr)
+    if _sendable(text) != text:
+        report.longrepr = _sendable(text)
 
 
 def _one_line(excinfo: pytest.ExceptionInfo[BaseException]) -> str:
@@ -135,7 +148,7 @@ def _one_line(excinfo: pytest.ExceptionInfo[BaseException]) -> str:
     error = excinfo.value
     plain = isinstance(error, pytest.fail.Exception | pytest.skip.Exception)
     text = str(error) if plain else excinfo.exconly()
-    return " ".join(text.split())[:300]
+    return _sendable(" ".join(text.split())[:300])
 
 
 def _kind(error: BaseException) -> ErrorKind:

@@ -23,11 +23,18 @@ QUIET_DBFS = -50.0
 CLIPPED_SHARE = 0.01
 MIX_LOSS_DB = 20.0
 
+_MOST_CHANNELS = 8  # of FLAC
+_BLOCK_FRAMES = 1 << 18
+_MOST_FRAMES_A_BYTE = 100_000  # silence takes a byte for some hundred frames; libsndfile cannot read files beyond this
 _EXACT_SUBTYPES = frozenset({"PCM_16", "PCM_S8", "PCM_U8", "ULAW", "ALAW"})  # int16 holds every value of these
 
 
 class AudioError(ValueError):
     """A sound file cannot be used; the text is one line with the path and what to do."""
+
+
+class ChannelError(AudioError):
+    """A file has two channels and none was chosen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,18 +120,33 @@ def _decoded(path: Path, data: bytes) -> tuple[NDArray[np.int16], int, int]:
     try:
         with soundfile.SoundFile(io.BytesIO(data)) as file:
             rate_hz, subtype = file.samplerate, file.subtype
-            table = file.read(dtype="int16" if subtype in _EXACT_SUBTYPES else "float64", always_2d=True)
+            _check_shape(path, rate_hz, file.channels)
+            if file.frames > len(data) * _MOST_FRAMES_A_BYTE:
+                raise AudioError(f"{path}: its header does not say how long it is; export it again")
+            table = _all_frames(file, "int16" if subtype in _EXACT_SUBTYPES else "float64")
     except (soundfile.SoundFileError, RuntimeError) as error:
-        cause = " ".join(str(error).split()).removeprefix("Error opening <_io.BytesIO object at")
-        cause = cause.split(">: ")[-1].rstrip(".")
+        cause = " ".join(str(error).split()).split(">: ")[-1].rstrip(".")
         raise AudioError(f"{path}: not a sound file we can read ({cause}); give WAV, FLAC, Ogg or MP3") from None
     if len(table) == 0:
         raise AudioError(f"{path}: no audio: the file has a header and no samples; record it again")
-    if not MIN_RATE_HZ <= rate_hz <= MAX_RATE_HZ:
-        raise AudioError(f"{path}: its rate is {rate_hz} Hz; convert it to one of 8000 to 96000 Hz")
     if subtype in _EXACT_SUBTYPES:
         return table, rate_hz, 0
     return _from_float(path, table, is_float=subtype in ("FLOAT", "DOUBLE"), rate_hz=rate_hz)
+
+
+def _check_shape(path: Path, rate_hz: int, channels: int) -> None:
+    if not MIN_RATE_HZ <= rate_hz <= MAX_RATE_HZ:
+        raise AudioError(f"{path}: its rate is {rate_hz} Hz; convert it to one of 8000 to 96000 Hz")
+    if channels > _MOST_CHANNELS:
+        raise AudioError(f"{path}: has {channels} channels; convert it to mono or stereo")
+
+
+def _all_frames(file: Any, dtype: str) -> NDArray[Any]:
+    """All that is there, block by block: a broken header may claim more frames than memory holds."""
+    blocks = [file.read(_BLOCK_FRAMES, dtype=dtype, always_2d=True)]
+    while len(blocks[-1]) == _BLOCK_FRAMES:
+        blocks.append(file.read(_BLOCK_FRAMES, dtype=dtype, always_2d=True))
+    return np.concatenate(blocks)
 
 
 def _from_float(path: Path, table: NDArray[Any], *, is_float: bool, rate_hz: int) -> tuple[NDArray[np.int16], int, int]:
@@ -145,7 +167,7 @@ def _channel_of(path: Path, table: NDArray[np.int16], channel: Channel | None) -
             raise AudioError(f"{path}: has one channel, so there is no right one; leave the channel out")
         return np.ascontiguousarray(table[:, 0])
     if channel is None:
-        raise AudioError(f"{path}: has two channels; choose left, right or mix")
+        raise ChannelError(f"{path}: has two channels; choose left, right or mix")
     if channel == "mix":
         return _mixed(path, table)
     return np.ascontiguousarray(table[:, 0 if channel == "left" else 1])

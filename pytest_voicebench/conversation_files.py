@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
-from pytest_voicebench.atomic_files import replacing, write_bytes
-from pytest_voicebench.audio import RATE_HZ, Samples
+from pytest_voicebench.audio import RATE_HZ
+from pytest_voicebench.audio_files import AudioError, read_flac, write_flac
 from pytest_voicebench.codec import CodecError, dump_json, from_json, parse_text
 from pytest_voicebench.conversation import FORMAT, Conversation, Recording
+from pytest_voicebench.files import write_atomically
 
 JSON_NAME = "conversation.json"
 AUDIO_NAME = "audio.flac"
@@ -32,15 +30,14 @@ def save_conversation(conversation: Conversation, folder: Path) -> None:
     text = dump_json(conversation) + b"\n"
     if conversation.recording is not None:
         _save_recording(conversation.recording, folder / AUDIO_NAME)
-    write_bytes(folder / JSON_NAME, text)
+    write_atomically(folder / JSON_NAME, text)
 
 
 def _save_recording(recording: Recording, path: Path) -> None:
     if len(recording.user) == len(recording.agent) == 0:
         path.unlink(missing_ok=True)
         return
-    with replacing(path) as draft:
-        write_flac(draft, [recording.user, recording.agent], RATE_HZ)
+    write_flac(path, [recording.user, recording.agent], RATE_HZ)
 
 
 def load_conversation(folder: Path) -> Conversation:
@@ -58,19 +55,15 @@ def load_conversation(folder: Path) -> Conversation:
 
 def load_recording(folder: Path) -> Recording:
     """Both voices of a folder's audio.flac. Raises ConversationUnreadable."""
-    import soundfile
-
     path = folder / AUDIO_NAME
-    if not path.is_file():
-        raise ConversationUnreadable(f"{path}: no such file")
     try:
-        samples, rate_hz = soundfile.read(path, dtype="int16", always_2d=True)
-    except (soundfile.SoundFileError, RuntimeError) as error:
-        raise ConversationUnreadable(f"{path}: not readable as sound: {error}") from None
-    if samples.shape[1] != 2 or rate_hz != RATE_HZ:
-        found = f"{samples.shape[1]} tracks at {rate_hz} Hz"
+        tracks, rate_hz = read_flac(path)
+    except AudioError as error:
+        raise ConversationUnreadable(str(error)) from None
+    if len(tracks) != 2 or rate_hz != RATE_HZ:
+        found = f"{len(tracks)} tracks at {rate_hz} Hz"
         raise ConversationUnreadable(f"{path}: expected 2 tracks (user, agent) at {RATE_HZ} Hz, found {found}")
-    return Recording(user=samples[:, 0].copy(), agent=samples[:, 1].copy())
+    return Recording(user=tracks[0], agent=tracks[1])
 
 
 def _check_format(data: object, path: Path) -> None:
@@ -79,12 +72,3 @@ def _check_format(data: object, path: Path) -> None:
         advice = "update pytest-voicebench" if isinstance(found, int) and found > FORMAT else "record it again"
         shown = json.dumps(found)
         raise ConversationUnreadable(f"{path}: format {shown} is not readable here (this is format {FORMAT}): {advice}")
-
-
-def write_flac(path: Path, tracks: Sequence[Samples], rate_hz: int) -> None:
-    """Write mono tracks of equal length as the channels of one 16-bit FLAC file."""
-    import soundfile
-
-    if len({len(track) for track in tracks}) != 1:
-        raise ValueError(f"{path}: tracks differ in length: {[len(track) for track in tracks]} samples")
-    soundfile.write(path, np.column_stack(tracks), rate_hz, format="FLAC", subtype="PCM_16")

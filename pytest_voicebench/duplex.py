@@ -31,8 +31,9 @@ async def converse(scenario: Scenario, agent: Agent, *, progress: Progress | Non
     """Hold one conversation with an agent and return all that happened, speech not yet detected.
 
     Runs on the loop it is called from, virtual or not. Whatever goes wrong on the agent's side is in `problems`; a
-    conversation that broke still holds what was recorded. Raises Unsupported when a step asks for what the agent
-    cannot do, MockError when the suite's mock tools do not run. `progress` is told the seconds of conversation, once a second.
+    conversation that broke still holds what was recorded. `progress` is told the seconds of conversation, once a
+    second. Raises Unsupported when a step asks for what the agent cannot do, MockError when the suite's mock tools do
+    not run.
     """
     duplex = _Duplex(scenario, agent, progress)
     await duplex.hold()

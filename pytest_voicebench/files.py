@@ -9,7 +9,11 @@ from pathlib import Path
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that a reader, or a run killed at any moment, sees the old content or the new, never a part."""
+    """Write a file so that a reader, or a run killed at any moment, sees the old content or the new, never a part.
+
+    Its folder is made.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
         temporary.write_bytes(data)

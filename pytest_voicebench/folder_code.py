@@ -113,7 +113,7 @@ def _run(path: Path) -> types.ModuleType:
     sys.modules[module.__name__] = module  # while it runs: dataclasses look their module up there
     try:
         exec(_compiled(_source(path), path), module.__dict__)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # whatever the user's file raises is that file's fault
         raise FolderCodeError(place_of(error, path.parent)) from error
     finally:
         del sys.modules[module.__name__]

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pytest_voicebench.atomic_files import write_bytes
 from pytest_voicebench.codec import dump_json, parse_json
 from pytest_voicebench.conversation import AgentInfo
+from pytest_voicebench.files import write_atomically
 from pytest_voicebench.result import Result
 
 PLAN_NAME = "plan.json"
@@ -35,7 +35,7 @@ class Plan:
 
 def write_plan(run_folder: Path, plan: Plan) -> None:
     """Write plan.json, whole; processes of one run may write it at the same time."""
-    write_bytes(run_folder / PLAN_NAME, dump_json(plan, indent=1) + b"\n")
+    write_atomically(run_folder / PLAN_NAME, dump_json(plan, indent=1) + b"\n")
 
 
 def read_plan(run_folder: Path) -> Plan | None:
@@ -65,7 +65,14 @@ def _first_valid(attempts: list[Result]) -> Result:
     at = next((i for i, r in enumerate(attempts) if r.outcome in ("passed", "failed")), len(attempts) - 1)
     chosen = attempts[at]
     known = next((r.agent for r in attempts if r.agent != UNKNOWN_AGENT), chosen.agent)
-    return replace(chosen, agent=known, attempts=tuple(r.outcome for r in attempts) if len(attempts) > 1 else ())
+    return replace(chosen, agent=known, attempts=_outcomes(attempts))
+
+
+def _outcomes(attempts: list[Result]) -> tuple[str, ...]:
+    """Of all attempts in order, where there were several; those that a result has seen already among them."""
+    if len(attempts) == 1:
+        return attempts[0].attempts
+    return tuple(outcome for result in attempts for outcome in result.attempts or (result.outcome,))
 
 
 def _with_known_agents(rows: list[Result]) -> tuple[Result, ...]:

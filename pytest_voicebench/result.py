@@ -36,7 +36,8 @@ class Facts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """One item of one agent. `attempts` holds the outcomes of earlier attempts; the score is the first valid one's.
+    """One item of one agent. `attempts` holds the outcomes of all attempts, in order, where there were several;
+    the score is the first valid one's.
 
     `scorecard` is None unless the outcome is passed or failed. `folder` is relative to the run folder.
     """

@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_voicebench.atomic_files import write_bytes
 from pytest_voicebench.codec import CodecError, dump_json, from_json, parse_json, parse_text
+from pytest_voicebench.files import write_atomically
 from pytest_voicebench.result import Result
 
 RESULTS_NAME = "results.jsonl"
@@ -82,24 +81,6 @@ def _result(data: object, where: str) -> Result:
         raise RunUnreadable(str(error)) from None
 
 
-def first_valid(results: Iterable[Result]) -> tuple[Result, ...]:
-    """One result per agent and item, in order of first appearance: the first that passed or failed, else the last.
-
-    A rerun may replace an error, never a failure. The outcomes of the attempts before it are kept in `attempts`.
-    """
-    by_item: dict[tuple[str, str], list[Result]] = {}
-    for result in results:
-        by_item.setdefault((result.agent.name, result.item_id), []).append(result)
-    return tuple(_chosen(attempts) for attempts in by_item.values())
-
-
-def _chosen(attempts: list[Result]) -> Result:
-    at = next((i for i, r in enumerate(attempts) if r.outcome in ("passed", "failed")), len(attempts) - 1)
-    earlier = tuple(r.outcome for r in attempts[:at])
-    chosen = attempts[at]
-    return chosen if len(chosen.attempts) >= len(earlier) else replace(chosen, attempts=earlier)
-
-
 def item_folder(run_folder: Path, item_id: str) -> Path:
     """Where an item's files go; always inside the run's folder, whatever the id."""
     return run_folder / ITEMS_NAME / item_folder_name(item_id)
@@ -117,7 +98,7 @@ def item_folder_name(item_id: str) -> str:
 def save_result(run_folder: Path, result: Result) -> None:
     """Write result.json into the item's folder (where it has one), then the line of results.jsonl."""
     if result.folder is not None:
-        write_bytes(run_folder / result.folder / RESULT_NAME, dump_json(result, indent=2) + b"\n")
+        write_atomically(run_folder / result.folder / RESULT_NAME, dump_json(result, indent=2) + b"\n")
     append_result(run_folder, result)
 
 
@@ -134,7 +115,7 @@ def load_result(folder: Path) -> Result:
 
 def mark_latest(run_folder: Path) -> None:
     """Note in `latest`, beside the run's folder, that this run is the newest."""
-    write_bytes(run_folder.parent / LATEST_NAME, run_folder.name.encode() + b"\n")
+    write_atomically(run_folder.parent / LATEST_NAME, run_folder.name.encode() + b"\n")
 
 
 def find_run(run: str, reports: Path = Path("reports")) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from pytest_voicebench.folder_code import load_functions
 from pytest_voicebench.scenario import Scenario, Step
@@ -33,7 +34,7 @@ async def steps_of(scenario: Scenario, view: StepView) -> AsyncGenerator[Step, N
         for step in scenario.steps:
             yield step
         return
-    made = load_functions(scenario.suite.folder, [scenario.generator])[scenario.generator](view)
+    made: Any = load_functions(scenario.suite.folder, [scenario.generator])[scenario.generator](view)
     chosen: AsyncIterator[Step] = made if inspect.isasyncgen(made) else _plain(made)
     async for step in chosen:
         yield step

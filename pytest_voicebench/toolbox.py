@@ -88,7 +88,7 @@ class Toolbox:
         if parsed is None:
             return _refused("rejected", "the arguments are not a JSON object", {}, text)
         given = {key: value for key, value in parsed.items() if value is not None}
-        reason = _broken_rule(tool, given)
+        reason = broken_rule(tool, given)
         if reason:
             return _refused("failed", reason, parsed)
         result, reason = self._result(tool, _complete(tool, given))
@@ -162,8 +162,11 @@ def _refused(
     return Answer(status=status, arguments=arguments, result={"error": reason}, reason=reason, arguments_text=text)
 
 
-def _broken_rule(tool: Tool, arguments: Mapping[str, Json]) -> str | None:
-    """Which rule of the tool's schema the arguments break first, in words; None where they keep all."""
+def broken_rule(tool: Tool, arguments: Mapping[str, Json]) -> str | None:
+    """Which rule of the tool's schema the arguments break first, in words; None where they keep all.
+
+    The arguments are those given: without the null ones.
+    """
     validator = _validator(json.dumps(tool.json_schema(), sort_keys=True))
     errors = sorted(
         validator.iter_errors(dict(arguments)), key=lambda error: (list(map(str, error.path)), error.message)

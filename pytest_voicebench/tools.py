@@ -10,7 +10,7 @@ Json = Any
 
 JsonType = Literal["string", "integer", "number", "boolean", "array", "object"]
 
-MATCHERS = ("identifier", "number", "money", "currency", "boolean", "enum", "date", "place", "text")
+MATCHERS = ("identifier", "number", "money", "currency", "boolean", "enum", "date", "place", "text", "exact")
 """Names that a parameter's `match` may have."""
 
 

@@ -190,7 +190,7 @@ def a_summary(*agents: AgentSummary, **changes: Any) -> Summary:
         "score_version": 1,
         "suites": ("fdb3",),
         "stimulus": "synthetic",
-        "notices": ("stimulus: synthetic — not comparable with published figures",),
+        "notices": ("synthetic speech: not comparable with published figures",),
         "counts": counts(
             sum(c.passed for c in total),
             sum(c.failed for c in total),

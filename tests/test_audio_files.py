@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from pytest_voicebench.audio import Samples
 from pytest_voicebench.audio_files import AudioError, level_warnings, read_audio, read_flac, write_flac
@@ -222,6 +224,42 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
         write_flac(tmp_path / "a.flac", [tone(2.0)], 24_000)
     assert [p.name for p in tmp_path.iterdir()] == ["a.flac"]
     assert hashlib.sha256((tmp_path / "a.flac").read_bytes()).hexdigest() == before
+
+
+def outcome(path: Path) -> str:
+    try:
+        read_audio(path)
+    except AudioError as error:
+        return str(error)
+    return "read"
+
+
+@pytest.mark.parametrize("format_", ["WAV", "FLAC", "OGG", "MP3"])
+@given(data=st.data())
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_damaged_file_is_read_or_refused_in_one_line(tmp_path: Path, format_: str, data: st.DataObject) -> None:
+    file = io.BytesIO()
+    soundfile.write(file, tone(0.2), RATE_HZ, format=format_)
+    content = bytearray(file.getvalue())
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(0, min(len(content), 200) - 1))] = data.draw(st.integers(0, 255))
+    path = written(tmp_path, bytes(content[: data.draw(st.integers(1, len(content)))]))
+    text = outcome(path)
+    assert text == "read" or text.startswith(f"{path}: ")
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize("claimed", [0, (1 << 36) - 1])  # 0: a recorder that never came back to its header
+def test_a_flac_header_without_a_true_length_is_refused_with_advice(tmp_path: Path, claimed: int) -> None:
+    file = io.BytesIO()
+    soundfile.write(file, tone(), RATE_HZ, format="FLAC")
+    content = bytearray(file.getvalue())
+    content[21] = content[21] & 0xF0 | claimed >> 32  # STREAMINFO: the 36 bit frame count
+    content[22:26] = (claimed & 0xFFFFFFFF).to_bytes(4, "big")
+    assert (
+        refused(written(tmp_path, bytes(content), "x.flac"))
+        == "its header does not say how long it is; export it again"
+    )
 
 
 def test_a_truncated_flac_is_refused(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pytest_voicebench.atomic_files import replacing
 from pytest_voicebench.codec import CodecError
 from pytest_voicebench.conversation import AgentInfo, Call, Conversation, Recording, Span
 from pytest_voicebench.conversation_files import (
@@ -73,22 +72,9 @@ def test_a_value_that_is_not_json_writes_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_write_that_fails_leaves_the_file_that_was_there(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("old")
-
-    def write_half() -> None:
-        with replacing(tmp_path / "a.txt") as draft:
-            draft.write_text("half")
-            raise OSError("disk full")
-
-    with pytest.raises(OSError, match="disk full"):
-        write_half()
-    assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"a.txt": "old"}
-
-
 def test_tracks_of_different_lengths_are_refused(tmp_path: Path) -> None:
     recording = Recording(user=np.zeros(2, np.int16), agent=np.zeros(3, np.int16))
-    with pytest.raises(ValueError, match="differ in length"):
+    with pytest.raises(ValueError, match="equally long"):
         save_conversation(replace(a_conversation(), recording=recording), tmp_path)
 
 
@@ -120,5 +106,5 @@ def test_missing_and_damaged_files_are_refused_in_one_line(tmp_path: Path) -> No
     (tmp_path / "audio.flac").write_bytes(b"not sound")
     with pytest.raises(ConversationUnreadable, match="not JSON"):
         load_conversation(tmp_path)
-    with pytest.raises(ConversationUnreadable, match="not readable as sound"):
+    with pytest.raises(ConversationUnreadable, match="not a sound file"):
         load_recording(tmp_path)

@@ -16,7 +16,6 @@ from pytest_voicebench.result_files import (
     RunUnreadable,
     append_result,
     find_run,
-    first_valid,
     item_folder,
     item_folder_name,
     load_result,
@@ -99,33 +98,6 @@ def test_a_line_that_is_json_but_no_result_is_refused_with_its_number(tmp_path: 
 def test_a_folder_without_results_is_not_a_run(tmp_path: Path) -> None:
     with pytest.raises(RunUnreadable, match="not the folder of a run"):
         read_results(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("outcomes", "counted", "earlier"),
-    [
-        (["passed"], "passed", ()),
-        (["error", "passed"], "passed", ("error",)),
-        (["error", "error"], "error", ("error",)),
-        (["failed", "passed"], "failed", ()),
-        (["error", "failed", "passed"], "failed", ("error",)),
-        (["skipped", "passed"], "passed", ("skipped",)),
-    ],
-)
-def test_a_rerun_may_replace_an_error_never_a_failure(
-    outcomes: list[Outcome], counted: str, earlier: tuple[str, ...]
-) -> None:
-    (chosen,) = first_valid(a_result("a", outcome) for outcome in outcomes)
-    assert (chosen.outcome, chosen.attempts) == (counted, earlier)
-
-
-def test_attempts_that_were_kept_already_are_not_lost() -> None:
-    assert first_valid([replace(a_result(), attempts=("error", "error"))])[0].attempts == ("error", "error")
-
-
-def test_the_same_item_of_two_agents_is_two_results() -> None:
-    both = (a_result(agent="grok"), a_result(agent="local"))
-    assert first_valid(both) == both
 
 
 @given(st.text())

@@ -58,7 +58,7 @@ def test_a_run_without_agents_or_header_is_still_printed() -> None:
     "line",
     [
         "voicebench: fdb3, 95/100 scored, run 2026-11-29_12-00-00",
-        "stimulus: synthetic — not comparable with published figures",
+        "stimulus: synthetic - not comparable with published figures",
         "items    planned 100 = 57 passed + 38 failed + 2 error + 1 skipped + 2 not run",
         "errors   2 infrastructure",
         "agent    local (model tiny.en, transport process, virtual clock, end_silence_s=0.8, voice=flite)",
@@ -75,10 +75,18 @@ def test_the_header_names_data_workers_and_versions() -> None:
         assert fact in head
 
 
-def test_a_synthetic_stimulus_is_named_even_where_the_summary_forgot_to() -> None:
-    text = render(a_summary(notices=()), color=False)
-    assert "stimulus: synthetic - not comparable with published figures" in text
-    assert "not comparable" not in render(a_summary(notices=(), stimulus="human"), color=False)
+@pytest.mark.parametrize("notices", [(), ("synthetic speech: not comparable with published figures", "1/2 scored")])
+def test_the_stimulus_is_named_once_whatever_the_notices(notices: tuple[str, ...]) -> None:
+    head = render(a_summary(notices=notices), color=False).split("\n\n")[0]
+    assert head.count("not comparable with published figures") == 1
+    assert "stimulus: synthetic - not comparable with published figures" in head.splitlines()
+    assert all(notice in head for notice in notices[1:])
+
+
+def test_a_human_stimulus_is_named_without_a_warning() -> None:
+    text = render(a_summary(notices=(), stimulus="human"), color=False)
+    assert "stimulus: human\n" in text
+    assert "not comparable" not in text
 
 
 def test_latencies_of_different_clocks_have_no_difference() -> None:
@@ -91,6 +99,14 @@ def test_a_rate_has_its_wilson_interval_and_its_count() -> None:
     assert rate_cells(rate(3, 5), percent=False) == ("0.600", "0.23-0.88", "3/5")
     assert rate_cells(rate(3, 5), percent=True) == ("60.0 %", "23.1-88.2", "3/5")
     assert rate_cells(rate(0, 0), percent=True) == ("n/a", "", "(n=0)")
+
+
+def test_agents_that_share_a_name_are_told_apart_by_what_differs() -> None:
+    oracle = an_agent("simulated", settings={"behaviour": "oracle", "seed": 1})
+    slow = an_agent("simulated", settings={"behaviour": "slow", "seed": 1})
+    text = render(a_summary(oracle, slow, an_agent("local")), color=False)
+    assert re.search(r"^ +simulated behaviour=oracle +simulated behaviour=slow$", text, re.MULTILINE)
+    assert "local end_silence" not in text
 
 
 def test_colour_changes_nothing_but_colour() -> None:

@@ -1,4 +1,4 @@
-"""`validate PATH...`: every mistake in suite files, without an agent."""
+"""`validate PATH...`: every mistake in suite files; the expected calls are played on the mock tools."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_voicebench.loading import Mistake, SuiteError, check_distinct, is_suite_file, load_suite
+from pytest_voicebench.rehearsal import rehearse
 from pytest_voicebench.scenario import Suite
 
 
@@ -44,7 +45,9 @@ def _load(files: list[Path]) -> tuple[list[Suite], list[Mistake]]:
     mistakes: list[Mistake] = []
     for path in files:
         try:
-            suites.append(load_suite(path))
+            suite = load_suite(path)
+            suites.append(suite)
+            mistakes += rehearse(suite)
         except SuiteError as error:
             mistakes += error.problems
     try:

@@ -10,7 +10,7 @@ from typing import Literal, cast
 from pytest_voicebench.loading.arguments import read_arguments
 from pytest_voicebench.loading.document import Mapping, Node
 from pytest_voicebench.loading.fields import Fields, as_items, as_text, as_texts, describe
-from pytest_voicebench.loading.mistakes import Report, did_you_mean, listed, quoted
+from pytest_voicebench.loading.mistakes import Report, did_you_mean, listed, nearest, quoted
 from pytest_voicebench.loading.templates import unreachable
 from pytest_voicebench.phrases import count_phrase
 from pytest_voicebench.references import parse
@@ -119,8 +119,7 @@ def _requirements(fields: Fields, report: Report) -> tuple[Requirement, ...]:
             found.append(Requirement(name=name, text=text))
         elif text is not None:
             words = ["mentions", "no_interruption", "order", "first_response_s <= SECONDS"]
-            hint = did_you_mean(text, REQUIREMENTS)
-            report.add(item.line, at, f"expected {listed(words)}, got {quoted(text)}{hint if 'mean' in hint else ''}")
+            report.add(item.line, at, f"expected {listed(words)}, got {quoted(text)}{nearest(text, REQUIREMENTS)}")
     return tuple(found)
 
 

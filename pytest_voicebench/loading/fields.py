@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from pytest_voicebench.loading.document import Listing, Mapping, Node, Scalar
-from pytest_voicebench.loading.mistakes import Report, did_you_mean, listed, quoted
+from pytest_voicebench.loading.mistakes import Report, did_you_mean, listed, nearest, quoted
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 MAX_NAME = 80
@@ -85,7 +85,7 @@ def as_choice(node: Node, where: str, report: Report, allowed: Sequence[str]) ->
     text = as_text(node, where, report)
     if text is None or text in allowed:
         return text
-    report.add(node.line, where, f"expected {listed(allowed)}, got {quoted(text)}{did_you_mean(text, allowed)}")
+    report.add(node.line, where, f"expected {listed(allowed)}, got {quoted(text)}{nearest(text, allowed)}")
     return None
 
 
@@ -152,7 +152,7 @@ class Fields:
         for name in self.entries:
             if name not in known:
                 absent = [k for k in known if k not in self.entries]
-                hint = did_you_mean(name, absent) or did_you_mean(name, known)
+                hint = nearest(name, absent) or did_you_mean(name, known)
                 report.add(self.lines[name], where, f"unknown key {quoted(name)}{hint}")
         for name in required:
             if name not in self.entries:

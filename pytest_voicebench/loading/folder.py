@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pytest_voicebench.loading.mistakes import Report, did_you_mean, quoted
+from pytest_voicebench.loading.mistakes import Report, nearest, quoted
 
 
 class Folder:
@@ -48,5 +48,4 @@ class Folder:
             names = sorted(p.name for p in path.parent.iterdir() if p.suffix == path.suffix)
         except OSError:
             return f": there is no folder {quoted(path.parent.name)}"
-        hint = did_you_mean(path.name, names)
-        return hint if "did you mean" in hint else ""
+        return nearest(path.name, names)

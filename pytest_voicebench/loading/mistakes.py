@@ -44,16 +44,19 @@ class Report:
         return Report(path, self.mistakes)
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """`; did you mean "x"?` for the nearest known word, else the known words where they are few, else nothing."""
+def nearest(word: str, known: Iterable[str]) -> str:
+    """`; did you mean "x"?` for the nearest known word, or nothing."""
     import difflib
 
-    words = [*known]
-    by_lower = {w.lower(): w for w in words}
+    by_lower = {w.lower(): w for w in known}
     near = difflib.get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
-    if near:
-        return f'; did you mean "{by_lower[near[0]]}"?'
-    return f"; known: {', '.join(words)}" if 0 < len(words) <= 12 else ""
+    return f'; did you mean "{by_lower[near[0]]}"?' if near else ""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """As `nearest`; where nothing is near, the known words if they are few."""
+    words = [*known]
+    return nearest(word, words) or (f"; known: {', '.join(words)}" if 0 < len(words) <= 12 else "")
 
 
 def quoted(text: object, limit: int = 60) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Literal, NamedTuple, cast
 
 from pytest_voicebench.folder_code import FolderCodeError, find_function
@@ -11,7 +12,8 @@ from pytest_voicebench.loading.fields import Fields, as_number, as_text, describ
 from pytest_voicebench.loading.folder import Folder
 from pytest_voicebench.loading.mistakes import Report, quoted
 from pytest_voicebench.loading.recordings import Recordings
-from pytest_voicebench.scenario import Step, Trigger
+from pytest_voicebench.phrases import words_of
+from pytest_voicebench.scenario import Step, Timing, Trigger
 
 AFTER_AGENT_S = 0.8
 """The pause after the agent's reply before a later `say` that has no `when`."""
@@ -138,6 +140,23 @@ def _trigger(fields: Fields, kind: str, index: int, report: Report) -> Trigger:
     return Trigger(kind="start")
 
 
+def _check_words(text: str, timing: Timing, path: Path, line: int, where: str, report: Report) -> None:
+    """The words that the timing file places must be those of the text, or a recording was swapped."""
+    placed = [word for word, _, _ in timing.words]
+    if not placed or placed == text.split():
+        return
+    written, heard = words_of(text), words_of(" ".join(placed))
+    if written == heard:
+        return
+    index = next(
+        (i for i, (a, b) in enumerate(zip(written, heard, strict=False)) if a != b), min(len(written), len(heard))
+    )
+    ours, theirs = (quoted(words[index]) if index < len(words) else "no more words" for words in (written, heard))
+    name = quoted(path.with_suffix(".json").name)
+    what = f"word {index + 1} of {name} is {theirs}, of the text {ours}; write the text as it is spoken"
+    report.add(line, where, what)
+
+
 def spoken_by(
     script: Script, speaker: str | None, folder: Folder, recordings: Recordings, report: Report
 ) -> tuple[Step, ...]:
@@ -155,6 +174,8 @@ def _spoken(one: Written, speaker: str | None, folder: Folder, recordings: Recor
     path = folder.file(one.audio.replace(SPEAKER, speaker or ""), one.line, where, report)
     timing = None if path is None else recordings.timing(path, one.line, where, report)
     step = one.step
+    if path is not None and timing is not None and step.text:
+        _check_words(step.text, timing, path, one.line, where, report)
     return Step(
         kind=step.kind,
         trigger=step.trigger,

@@ -10,7 +10,7 @@ from typing import Literal, cast
 from pytest_voicebench.loading.document import Mapping, Node, Scalar, read_document
 from pytest_voicebench.loading.fields import Fields, as_text, describe
 from pytest_voicebench.loading.folder import Folder
-from pytest_voicebench.loading.mistakes import Report, SuiteError, quoted
+from pytest_voicebench.loading.mistakes import Mistake, Report, SuiteError, quoted
 from pytest_voicebench.loading.scenarios import Reader
 from pytest_voicebench.loading.speaker_file import read_speakers
 from pytest_voicebench.loading.tool_file import read_tools
@@ -52,9 +52,15 @@ def load_suite(path: Path) -> Suite:
         report.add(root.line, "suite", f"expected a mapping that starts with voicebench: 1, got {describe(root)}")
     suite = _suite(root, path, report) if isinstance(root, Mapping) else None
     if suite is None or report.mistakes:
-        mistakes = sorted(report.mistakes, key=lambda m: (m.path != path, str(m.path), m.line))
-        raise SuiteError(mistakes)
+        raise SuiteError(_in_order(report.mistakes, path))
     return suite
+
+
+def _in_order(mistakes: list[Mistake], path: Path) -> list[Mistake]:
+    """The suite's own mistakes first, by line. What follows from a value that YAML itself lost is left out."""
+    lost = {(m.path, m.line) for m in mistakes if m.where == "yaml"}
+    told = [m for m in mistakes if m.where == "yaml" or (m.path, m.line) not in lost]
+    return sorted(told, key=lambda m: (m.path != path, str(m.path), m.line))
 
 
 def _suite(root: Mapping, path: Path, report: Report) -> Suite:
@@ -83,7 +89,7 @@ def _check_version(root: Mapping, fields: Fields, report: Report) -> None:
     node = fields.get("voicebench")
     if node is None:
         return
-    if not (isinstance(node, Scalar) and node.raw == "1" and node.value == 1):
+    if not (isinstance(node, Scalar) and node.value == 1 and node.value is not True):
         report.add(node.line, "suite.voicebench", f"expected the format's version, 1, got {describe(node)}")
     if next(iter(root.entries)) != "voicebench":
         report.add(root.lines["voicebench"], "suite.voicebench", "must be the first key; it marks the file as a suite")

@@ -25,7 +25,7 @@ def declarations(root: Node, report: Report) -> dict[str, Mapping]:
     ours: dict[str, Mapping] = {}
     for name, node in root.entries.items():
         if isinstance(node, Mapping):
-            ours[name] = node
+            ours[name] = Mapping(root.lines[name], node.entries, node.lines)
         else:
             report.add(node.line, name, f"expected a declaration, got {describe(node)}; known shapes: {_SHAPES}")
     return ours

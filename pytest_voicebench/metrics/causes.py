@@ -9,8 +9,9 @@ from dataclasses import replace
 from pytest_voicebench.conversation import Call, Conversation, Json
 from pytest_voicebench.matchers import dates, kind_of
 from pytest_voicebench.matchers.currency import candidates
+from pytest_voicebench.matchers.identifier import fold
 from pytest_voicebench.metrics.arguments import Rules
-from pytest_voicebench.metrics.mentions import contains, is_mentioned, tokens
+from pytest_voicebench.metrics.mentions import contains, is_mentioned, is_spelled, tokens
 from pytest_voicebench.metrics.retraction import is_retracted
 from pytest_voicebench.scenario import Scenario
 from pytest_voicebench.scorecard import ArgumentScore, Pair, WrongCause
@@ -80,6 +81,8 @@ def is_said(parameter: Parameter | None, value: Json, text: str) -> bool | None:
         return _currency_is_said(value, tokens(text))
     if is_mentioned(str(value).replace("_", " "), text):
         return True
+    if kind == "identifier":
+        return is_spelled(fold(str(value)), tokens(text))
     if kind in ("text", "place", "enum"):  # people say the words in another order, with others between
         return set(tokens(str(value).replace("_", " "))) <= set(tokens(text))
     return False

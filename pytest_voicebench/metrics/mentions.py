@@ -37,7 +37,11 @@ def agent_words_heard(conversation: Conversation) -> str | None:
 def is_mentioned(fact: str, said: str) -> bool:
     """Whether a fact was said: `1,000` in "one thousand dollars", but not `10` in "100"; `FL123` in "F L 1 2 3"."""
     needle, hay = tokens(fact), tokens(said)
-    return bool(needle) and (contains(hay, needle) or _spelled(hay, "".join(needle)))
+    if not needle:
+        return False
+    joined = "".join(needle)
+    is_identifier = joined[0] == "0" or (any(c.isdigit() for c in joined) and any(c.isalpha() for c in joined))
+    return contains(hay, needle) or (is_identifier and is_spelled(joined, hay))
 
 
 def contains(hay: Sequence[str], needle: Sequence[str]) -> bool:
@@ -46,10 +50,8 @@ def contains(hay: Sequence[str], needle: Sequence[str]) -> bool:
     return any(tuple(hay[n : n + size]) == tuple(needle) for n in range(len(hay) - size + 1))
 
 
-def _spelled(hay: Sequence[str], joined: str) -> bool:
-    """Whether an identifier (letters and figures) occurs in pieces."""
-    if not (any(c.isdigit() for c in joined) and any(c.isalpha() for c in joined)):
-        return False
+def is_spelled(joined: str, hay: Sequence[str]) -> bool:
+    """Whether an identifier, folded and without separators, occurs in pieces: `fl123` in f, l, 1, 2, 3."""
     for start in range(len(hay)):
         text = ""
         for token in hay[start:]:
@@ -103,8 +105,8 @@ def _number(raw: Sequence[str], at: int) -> tuple[str | None, int]:
     while end < len(raw) and end - at < _LONGEST_NUMBER and raw[end] in _NUMBER_WORDS:
         end += 1
     for stop in range(end, at, -1):
-        if word in ("a", "an") and stop == at + 1:
-            break
+        if stop == at + 1 and (word in ("a", "an") or (word[0] == "0" and word.isdigit() and word != "0")):
+            break  # an article; the leading zeros of an identifier
         value = read_number(" ".join(raw[at:stop]))
         if value is not None:
             return format(value.normalize(), "f"), stop - at

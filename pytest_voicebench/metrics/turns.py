@@ -34,10 +34,10 @@ def turn_scores(conversation: Conversation) -> tuple[TurnScore, ...]:
     first span that starts at or after the turn's end and before the next turn.
     """
     spans, turns = spans_in_order(conversation), conversation.turns
-    nexts = [t.start_ticks for t in turns[1:]]
+    untils: list[int | None] = [t.start_ticks for t in turns[1:]]
     return tuple(
         _score_turn(turn, until, spans, conversation.duration_ticks)
-        for turn, until in zip(turns, [*nexts, None], strict=True)
+        for turn, until in zip(turns, [*untils, None], strict=False)  # no turns: nothing to pair
     )
 
 

@@ -164,7 +164,8 @@ def _argument_difference(pair: Pair, argument: ArgumentScore) -> list[str]:
     expected, actual = value_text(argument.expected, 26), value_text(argument.actual, 26)
     lines = [f"  first     {pair.tool}.{argument.name}: expected {expected}, got {actual}"]
     cause = CAUSES[argument.cause] if argument.cause else ""
-    because = "; ".join(part for part in (argument.reason, cause) if part)
+    reason = "" if argument.reason.startswith("expected ") else argument.reason  # said on the line before
+    because = "; ".join(part for part in (reason, cause) if part)
     if because:
         lines.append(f"            {because}")
     return [one_line(line, WIDTH) for line in lines]
@@ -183,10 +184,11 @@ def _times(conversation: Conversation, card: Scorecard) -> list[str]:
     parts.append(f"first call {_seconds(to_seconds(calls[0].at_ticks) if calls else None, times.user_end_s)}")
     parts.append(f"reply {_seconds(times.reply_start_s, times.user_end_s)}")
     if times.interruption_depth_s is not None:
-        parts.append(f"interrupted {times.interruption_depth_s:.2f} s before the end")
+        parts.append(f"interrupted at {-times.interruption_depth_s:+.2f} s")
     elif times.cause and times.cause != "no_reply":
         parts.append(f"no latencies: {times.cause}")
-    parts.append(f"ended: {conversation.ended}")
+    if conversation.ended != "settled":
+        parts.append(f"ended: {conversation.ended}")
     lines = [f"  times     {', '.join(parts)}"]
     if len(card.turns) > 1:
         lines.append(f"  turns     {', '.join(f'{i} {_turn(turn)}' for i, turn in enumerate(card.turns, start=1))}")

@@ -8,8 +8,8 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from pytest_voicebench.atomic_files import write_bytes
 from pytest_voicebench.codec import CodecError, dump_json, from_json, json_key, parse_text
+from pytest_voicebench.files import write_atomically
 from pytest_voicebench.summary import SCHEMA_VERSION, Rate, Summary
 
 Json = Any
@@ -30,7 +30,7 @@ def summary_bytes(summary: Summary) -> bytes:
 def write_summary(run_folder: Path, summary: Summary) -> Path:
     """Write summary.json into a run's folder, whole or not at all; gives its path."""
     path = run_folder / SUMMARY_NAME
-    write_bytes(path, summary_bytes(summary))
+    write_atomically(path, summary_bytes(summary))
     return path
 
 

@@ -14,7 +14,7 @@ from pytest_voicebench.writers.cells import (
     value_text,
 )
 from pytest_voicebench.writers.grid import Grid, ansi, grid_lines, plain
-from pytest_voicebench.writers.terminal_header import header_lines
+from pytest_voicebench.writers.terminal_header import header_lines, with_distinct_names
 
 TWO_AGENTS_WIDTH = 96  # what two agents side by side take, with intervals and counts
 MOST_SURPLUS_ROWS = 8
@@ -76,6 +76,7 @@ def render(summary: Summary, *, width: int = 100, color: bool) -> str:
     side, and two of them with their difference. All text but names is ASCII; names are made safe.
     """
     paint = ansi if color else plain
+    summary = with_distinct_names(summary)
     lines = header_lines(summary, width=width, paint=paint)
     for grid in _grids(summary.agents, width):
         lines += ["", *grid_lines(grid, width=width, paint=paint)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from pytest_voicebench.summary import AgentSummary, Counts, Summary
@@ -12,19 +13,35 @@ from pytest_voicebench.writers.plain_text import one_line
 Json = Any
 
 LABEL_WIDTH = 9
-SYNTHETIC = "stimulus: synthetic - not comparable with published figures"
+NOT_COMPARABLE = "not comparable with published figures"
 
 
 def header_lines(summary: Summary, *, width: int, paint: Paint) -> list[str]:
     """The header, one fact a line; facts that the caller did not give are left out, `judge: none` never is.
 
-    Read from `summary.header`: run, started_at, suites (name to sha256), judge, workers, versions (name to version).
+    Read from `summary.header`: run, started_at, suites (name to sha256), judge, merged (text), workers, versions (name
+    to version).
     """
     lines = [paint(one_line(_title(summary), width), "bold")]
     lines += [paint(one_line(notice, width), "yellow") for notice in _notices(summary)]
     for label, text in _facts(summary):
         lines += _wrapped(label, text, width)
     return lines
+
+
+def with_distinct_names(summary: Summary) -> Summary:
+    """Agents that share a name are told apart by what differs: `simulated behaviour=slow`."""
+    facts = [_distinguishing(agent) for agent in summary.agents]
+    agents = []
+    for agent, own in zip(summary.agents, facts, strict=True):
+        others = [f for a, f in zip(summary.agents, facts, strict=True) if a.name == agent.name]
+        differing = [f"{key}={value}" for key, value in own.items() if any(other.get(key) != value for other in others)]
+        agents.append(replace(agent, name=" ".join([agent.name, *differing])))
+    return replace(summary, agents=tuple(agents))
+
+
+def _distinguishing(agent: AgentSummary) -> dict[str, Json]:
+    return {**agent.settings, "model": agent.model, "transport": agent.transport, "clock": agent.clock}
 
 
 def outcomes_text(counts: Counts) -> str:
@@ -42,10 +59,10 @@ def _title(summary: Summary) -> str:
 
 
 def _notices(summary: Summary) -> list[str]:
-    notices = list(summary.notices)
-    if summary.stimulus != "human" and not any("not comparable" in notice for notice in notices):
-        notices.insert(0, SYNTHETIC.replace("synthetic", summary.stimulus))
-    return notices
+    """The stimulus first, whatever it is, then what else must be known before a figure is read."""
+    comparable = "" if summary.stimulus == "human" else f" - {NOT_COMPARABLE}"
+    others = [notice for notice in summary.notices if NOT_COMPARABLE not in notice]
+    return [f"stimulus: {summary.stimulus}{comparable}", *others]
 
 
 def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
@@ -67,12 +84,18 @@ def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
     )
     for name, sha256 in _mapping(header.get("suites")).items():
         yield "suite", f"{name}, sha256 {sha256}"
-    machine = [f"{header['workers']} workers"] if header.get("workers") is not None else []
-    machine += [f"{name} {version}" for name, version in _mapping(header.get("versions")).items()]
-    if header.get("started_at"):
-        machine.insert(0, f"started {header['started_at']}")
-    if machine:
-        yield "run", ", ".join(machine)
+    if header.get("merged"):
+        yield "merged", str(header["merged"])
+    made = _how_made(header)
+    if made:
+        yield "run", ", ".join(made)
+
+
+def _how_made(header: Mapping[str, Json]) -> list[str]:
+    facts = [f"started {header['started_at']}"] if header.get("started_at") else []
+    if header.get("workers") is not None:
+        facts.append(f"{header['workers']} workers" if header["workers"] else "no workers")
+    return facts + [f"{name} {version}" for name, version in _mapping(header.get("versions")).items()]
 
 
 def _mapping(value: Json) -> Mapping[str, Json]:

@@ -1,0 +1,52 @@
+"""`report [RUN]`: a run's tables again, computed anew from what its folder holds."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from pytest_voicebench.result_files import RunUnreadable, find_run
+from pytest_voicebench.saved_run import load_run
+from pytest_voicebench.summary import Summary
+from pytest_voicebench.writers.plain_text import encodable, one_line
+from pytest_voicebench.writers.summary_json import summary_bytes
+from pytest_voicebench.writers.terminal import render
+
+
+def run(argv: list[str]) -> int:
+    """Print the tables, or with `--json` summary.json (exit status 0); 2 with one line where the run is unreadable."""
+    parser = argparse.ArgumentParser(prog="python -m pytest_voicebench report", description=__doc__)
+    parser.add_argument("run", nargs="?", default="latest", metavar="RUN", help="a run's folder, its name, or `latest`")
+    parser.add_argument("--json", action="store_true", help="print summary.json instead of tables")
+    parser.add_argument("--reports", type=Path, default=Path("reports"), help="where runs are (default: reports)")
+    options = parser.parse_args(argv)
+    try:
+        saved = load_run(find_run(options.run, options.reports))
+    except RunUnreadable as error:
+        print(one_line(f"report: {error}"), file=sys.stderr)
+        return 2
+    for note in saved.notes:
+        print(one_line(f"note: {note}"), file=sys.stderr)
+    if options.json:
+        print_bytes(summary_bytes(saved.summary()))
+    else:
+        print_tables(saved.summary())
+    return 0
+
+
+def print_bytes(data: bytes) -> None:
+    """UTF-8 as it is, whatever the output's encoding."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def print_tables(summary: Summary) -> None:
+    """Tables as wide as the terminal, in colour where it has it; 100 columns without colour into a file or a pipe."""
+    terminal = sys.stdout.isatty()
+    width = shutil.get_terminal_size((100, 24)).columns if terminal else 100
+    color = terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    print(encodable(render(summary, width=width, color=color), sys.stdout.encoding), end="")

@@ -1,0 +1,185 @@
+"""A rerun laid over a run: which item's result comes from where, and the folder that holds both together."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+from pytest_voicebench.conversation import AgentInfo
+from pytest_voicebench.plan import UNKNOWN_AGENT, write_plan
+from pytest_voicebench.result import Result
+from pytest_voicebench.result_files import save_result
+from pytest_voicebench.saved_run import SavedRun, load_run
+from pytest_voicebench.writers.junit import JUNIT_NAME, write_junit
+from pytest_voicebench.writers.summary_json import write_summary
+
+VALID = ("passed", "failed")
+MOST_NAMES = 5
+
+
+class MergeRefused(Exception):  # noqa: N818 - says what is the case, for a person
+    """Runs whose results must not stand in one table; one line that says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replacement:
+    """One item of the rerun: what it was in the run, what it is in the rerun, and whether the rerun's was taken."""
+
+    item_id: str
+    before: str
+    after: str
+    taken: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merge:
+    """The results in the run's order, each with the name of the run it comes from, and what became of the rerun's."""
+
+    results: tuple[Result, ...]
+    laid: tuple[Replacement, ...]
+
+    @property
+    def taken(self) -> int:
+        """How many results come from the rerun."""
+        return sum(item.taken for item in self.laid)
+
+
+def lay_over(run: SavedRun, rerun: SavedRun) -> Merge:
+    """The run's results, those of the rerun in place of theirs.
+
+    A result that was measured replaces whatever was there, also a failure: laying it over is what was asked for, and
+    the outcome before it is kept in `attempts`. An error replaces only what was not measured either. Raises
+    MergeRefused where the rerun has items that the run lacks, or scenarios, agents or scores are not the same.
+    """
+    reruns = {result.item_id: result for result in rerun.results if result.outcome != "not_run"}
+    _check_items(run, rerun, reruns)
+    _check_same_scores(run, rerun)
+    results, laid = [], []
+    for result in run.results:
+        new = reruns.get(result.item_id)
+        taken = new is not None and _replaces(new, result)
+        if new is not None:
+            laid.append(Replacement(item_id=result.item_id, before=result.outcome, after=new.outcome, taken=taken))
+        results.append(_from(rerun, _with_attempt(new, result)) if new is not None and taken else _from(run, result))
+    return Merge(results=tuple(results), laid=tuple(laid))
+
+
+def _replaces(new: Result, old: Result) -> bool:
+    return new.outcome in VALID or (new.outcome == "error" and old.outcome not in VALID)
+
+
+def _with_attempt(new: Result, old: Result) -> Result:
+    earlier = () if old.outcome == "not_run" else old.attempts or (old.outcome,)
+    return replace(new, attempts=(*earlier, *(new.attempts or (new.outcome,))) if earlier else new.attempts)
+
+
+def _from(run: SavedRun, result: Result) -> Result:
+    return result if result.taken_from else replace(result, taken_from=run.name)
+
+
+def _check_items(run: SavedRun, rerun: SavedRun, reruns: Mapping[str, Result]) -> None:
+    if not reruns:
+        raise MergeRefused(f"{rerun.folder}: holds no item that ran")
+    old = {result.item_id: result for result in run.results}
+    unknown = [item_id for item_id in reruns if item_id not in old]
+    if unknown:
+        raise MergeRefused(f"{rerun.folder}: has items that {run.name} lacks: {_some(unknown)}")
+    pairs = [(old[item_id], new) for item_id, new in reruns.items()]
+    changed = [new.item_id for before, new in pairs if not _same_scenario(before, new)]
+    if changed:
+        raise MergeRefused(
+            f"{rerun.folder}: scenarios changed since {run.name} (their hashes differ or are missing): {_some(changed)}"
+        )
+    for before, new in pairs:
+        if UNKNOWN_AGENT not in (before.agent, new.agent) and before.agent != new.agent:
+            difference = _agent_difference(before.agent, new.agent)
+            raise MergeRefused(f"{rerun.folder}: {new.item_id}: not the agent of {run.name}: {difference}")
+
+
+def _same_scenario(old: Result, new: Result) -> bool:
+    hashes = [(r.facts.scenario_sha256, r.facts.expect_sha256) for r in (old, new)]
+    return hashes[0] == hashes[1] and all(hashes[0])
+
+
+def _agent_difference(old: AgentInfo, new: AgentInfo) -> str:
+    differing = [
+        f"{f.name} {getattr(new, f.name)!r} instead of {getattr(old, f.name)!r}"
+        for f in fields(AgentInfo)
+        if getattr(old, f.name) != getattr(new, f.name)
+    ]
+    return ", ".join(differing)
+
+
+def _check_same_scores(run: SavedRun, rerun: SavedRun) -> None:
+    sets = [
+        {(r.scorecard.score_set, r.scorecard.version) for r in saved.results if r.scorecard is not None}
+        for saved in (run, rerun)
+    ]
+    if len(sets[0] | sets[1]) > 1:
+        names = [" and ".join(f"{name} {version}" for name, version in sorted(found)) or "none" for found in sets]
+        raise MergeRefused(f"{rerun.folder}: scores {names[1]}, but {run.name} has {names[0]}")
+
+
+def _some(names: Sequence[str]) -> str:
+    left = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {left} more" if left > 0 else "")
+
+
+def merge_text(merge: Merge, run: SavedRun, rerun: SavedRun) -> str:
+    """`17 of 100 items from RERUN laid over RUN: 3 failed -> passed, 14 passed -> passed`."""
+    changes = Counter(f"{item.before} -> {item.after}" for item in merge.laid if item.taken)
+    told = ", ".join(f"{number} {change}" for change, number in sorted(changes.items())) or "nothing was measured"
+    return f"{merge.taken} of {len(merge.results)} items from {rerun.name} laid over {run.name}: {told}"
+
+
+def write_merge(merge: Merge, run: SavedRun, rerun: SavedRun, out: Path) -> SavedRun:
+    """A run folder that stands alone: plan, results, evidence (hard links where possible), summary.json, junit.xml.
+
+    Gives the run as read back from it. Raises MergeRefused where `out` exists, or a result's folder lies outside its
+    run.
+    """
+    taken = {item.item_id for item in merge.laid if item.taken}
+    evidence = [
+        _evidence(rerun.folder if result.item_id in taken else run.folder, result.folder)
+        for result in merge.results
+        if result.folder
+    ]
+    try:
+        out.mkdir(parents=True)
+    except FileExistsError:
+        raise MergeRefused(f"{out}: exists already; give another folder with --out") from None
+    header = {**run.header, "run": out.name, "merged": merge_text(merge, run, rerun)}
+    write_plan(out, replace(run.plan, header=header))
+    _link(evidence, out)
+    for result in merge.results:
+        if result.outcome != "not_run":
+            save_result(out, result)
+    merged = load_run(out)
+    summary = merged.summary()
+    write_summary(out, summary)
+    write_junit(out / JUNIT_NAME, merged.results, summary)
+    return merged
+
+
+def _evidence(run_folder: Path, folder: str) -> tuple[Path, str]:
+    source = (run_folder / folder).resolve()
+    if not source.is_relative_to(run_folder.resolve()) or source == run_folder.resolve():
+        raise MergeRefused(f"{run_folder}: a result's folder lies outside the run: {folder}")
+    return source, folder
+
+
+def _link(evidence: Iterable[tuple[Path, str]], out: Path) -> None:
+    for source, folder in evidence:
+        if source.is_dir():
+            shutil.copytree(source, out / folder, copy_function=_link_or_copy, dirs_exist_ok=True)
+
+
+def _link_or_copy(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)

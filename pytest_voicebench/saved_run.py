@@ -1,0 +1,68 @@
+"""A run read back from its folder: what was planned, what became of it, and its summary, computed anew."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_voicebench.codec import CodecError
+from pytest_voicebench.plan import Plan, completed, read_plan
+from pytest_voicebench.result import Result
+from pytest_voicebench.result_files import RunUnreadable, read_results
+from pytest_voicebench.summarizing import summarize
+from pytest_voicebench.summary import Summary
+
+Json = Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SavedRun:
+    """A run's folder as data: one result for each planned item. `notes` name what could not be read."""
+
+    folder: Path
+    plan: Plan
+    results: tuple[Result, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The folder's name, which is the run's."""
+        return self.folder.resolve().name
+
+    @property
+    def header(self) -> Mapping[str, Json]:
+        """How the run was made; at least its name."""
+        return {"run": self.name, **self.plan.header}
+
+    def summary(self) -> Summary:
+        """The summary of its results, computed now."""
+        return summarize(self.results, self.header)
+
+
+def load_run(folder: Path) -> SavedRun:
+    """A run from its plan.json and results.jsonl. Raises RunUnreadable.
+
+    Planned items without a result are `not_run`. Without a plan.json nobody knows what was planned: all that is there
+    counts, and a note says so.
+    """
+    log = read_results(folder)
+    try:
+        plan = read_plan(folder)
+    except CodecError as error:
+        raise RunUnreadable(str(error)) from None
+    if plan is not None:
+        return SavedRun(folder=folder, plan=plan, results=completed(plan, log.results), notes=log.notes)
+    plan = _plan_of(log.results)
+    note = f"{folder}: no plan.json, so items that never ran are not counted"
+    return SavedRun(folder=folder, plan=plan, results=completed(plan, log.results), notes=(*log.notes, note))
+
+
+def _plan_of(results: Sequence[Result]) -> Plan:
+    """What was planned at least: each item that left a result, as it stood before it ran."""
+    items = tuple(
+        Result(item_id=r.item_id, nodeid=r.nodeid, agent=r.agent, facts=r.facts, outcome="not_run")
+        for r in {result.item_id: result for result in results}.values()
+    )
+    return Plan(collected=len(items), items=items)

@@ -1,0 +1,108 @@
+"""`summarize`: the results of a run become its summary; a function of the set of results, not of their order."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+
+from pytest_voicebench.conversation import AgentInfo
+from pytest_voicebench.result import Result
+from pytest_voicebench.scoring import SCORE_SET, SCORE_VERSION
+from pytest_voicebench.summarizing.behaviour import behaviour, commits, silence, surplus_calls, wrong_arguments
+from pytest_voicebench.summarizing.figures import counts
+from pytest_voicebench.summarizing.groups import breakdowns, group_scores, scenario_means
+from pytest_voicebench.summarizing.tables import benchmark_tables
+from pytest_voicebench.summary import SCHEMA_VERSION, AgentSummary, Json, Scores, Summary
+
+__all__ = ["summarize"]
+
+NOT_COMPARABLE = "synthetic speech: not comparable with published figures"
+
+
+def summarize(results: Sequence[Result], header: Mapping[str, Json] | None = None) -> Summary:
+    """The summary of a run, agents in order of name.
+
+    Every planned item is a result, so that none can leave a denominator unseen. `header` is passed through.
+    """
+    ordered = sorted(results, key=_place)
+    by_agent: dict[str, list[Result]] = {}
+    for result in ordered:
+        by_agent.setdefault(_identity(result.agent), []).append(result)
+    agents = tuple(summarize_agent(by_agent[key]) for key in sorted(by_agent))
+    return Summary(
+        schema_version=SCHEMA_VERSION,
+        header=dict(header or {}),
+        score_set=SCORE_SET,
+        score_version=SCORE_VERSION,
+        suites=tuple(sorted({r.facts.suite for r in ordered})),
+        stimulus=_stimulus(ordered),
+        notices=_notices(ordered),
+        counts=counts(ordered),
+        agents=agents,
+        tables=benchmark_tables(agents),
+    )
+
+
+def summarize_agent(results: Sequence[Result]) -> AgentSummary:
+    """Everything about the one agent of these results."""
+    info, overall = results[0].agent, group_scores(results)
+    return AgentSummary(
+        name=info.name,
+        model=info.model,
+        transport=info.transport,
+        clock=info.clock,
+        settings=dict(sorted(info.settings.items())),
+        overall=overall,
+        by=breakdowns(results),
+        per_scenario=scenario_means(results),
+        silence=silence(results),
+        behaviour=behaviour(results),
+        commits=commits(results),
+        wrong_arguments=wrong_arguments(results),
+        surplus_calls=surplus_calls(results),
+        usage=_usage(results),
+        warnings=_warnings(overall),
+    )
+
+
+def _place(result: Result) -> tuple[str, str, str, str]:
+    return (result.facts.suite, result.item_id, _identity(result.agent), result.nodeid)
+
+
+def _identity(agent: AgentInfo) -> str:
+    """Agents of one name with other settings are other agents."""
+    return json.dumps(
+        [agent.name, agent.model, agent.transport, agent.clock, dict(agent.settings)], sort_keys=True, default=str
+    )
+
+
+def _stimulus(results: Sequence[Result]) -> str:
+    kinds = {r.facts.stimulus for r in results}
+    return kinds.pop() if len(kinds) == 1 else ("mixed" if kinds else "none")
+
+
+def _notices(results: Sequence[Result]) -> tuple[str, ...]:
+    """What must head every output."""
+    found = []
+    if any(r.facts.stimulus == "synthetic" for r in results):
+        found.append(NOT_COMPARABLE)
+    total = counts(results)
+    if total.valid < total.planned:
+        found.append(f"{total.valid}/{total.planned} scored, {total.planned - total.valid} missing")
+    if len({r.agent.clock for r in results}) > 1:
+        found.append("latencies on the virtual clock and on the wall clock are not comparable with each other")
+    return tuple(found)
+
+
+def _warnings(scores: Scores) -> tuple[str, ...]:
+    """Figures that rest on few of the items."""
+    measured, valid = scores.first_response_latency_s.n, scores.counts.valid
+    if 2 * measured < valid:
+        return (f"first_response_latency_s rests on {measured} of {valid} items",)
+    return ()
+
+
+def _usage(results: Sequence[Result]) -> dict[str, float]:
+    names = sorted({name for r in results for name in r.usage})
+    return {name: math.fsum(r.usage.get(name, 0.0) for r in results) for name in names}

@@ -1,0 +1,47 @@
+"""From item values to the figures of a summary: rates, means, distributions, counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from pytest_voicebench.result import Result
+from pytest_voicebench.stats import mean, quantile, stdev, wilson_interval
+from pytest_voicebench.summary import Counts, Distribution, Mean, Rate
+
+
+def rate(flags: Iterable[bool]) -> Rate:
+    """The share of true flags, with its Wilson interval."""
+    seen = list(flags)
+    k, n = sum(seen), len(seen)
+    low, high = wilson_interval(k, n) or (None, None)
+    return Rate(value=k / n if n else None, k=k, n=n, low=low, high=high)
+
+
+def mean_of(values: Iterable[float | None]) -> Mean:
+    """The mean of the values that exist."""
+    known = [v for v in values if v is not None]
+    return Mean(value=mean(known), n=len(known))
+
+
+def distribution(values: Iterable[float | None]) -> Distribution:
+    """Mean, median, 95th percentile and deviation of the values that exist."""
+    known = [v for v in values if v is not None]
+    return Distribution(
+        mean=mean(known), p50=quantile(known, 0.50), p95=quantile(known, 0.95), stdev=stdev(known), n=len(known)
+    )
+
+
+def counts(results: Sequence[Result]) -> Counts:
+    """Items by outcome, and errors by kind."""
+    outcomes = Counter(r.outcome for r in results)
+    kinds = Counter(r.error_kind or "unknown" for r in results if r.outcome == "error")
+    return Counts(
+        planned=len(results),
+        passed=outcomes["passed"],
+        failed=outcomes["failed"],
+        error=outcomes["error"],
+        skipped=outcomes["skipped"],
+        not_run=outcomes["not_run"],
+        error_kinds=dict(sorted(kinds.items())),
+    )

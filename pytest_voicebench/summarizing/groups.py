@@ -1,0 +1,108 @@
+"""The scores of a group of items, and the groups: domain, difficulty, disfluency, speaker, number of calls."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+from pytest_voicebench.result import Facts, Result
+from pytest_voicebench.scorecard import Scorecard
+from pytest_voicebench.summarizing.figures import counts, distribution, mean_of, rate
+from pytest_voicebench.summary import ScenarioMeans, Scores
+
+UNSPECIFIED = "unspecified"
+
+_USUAL_ORDER = (
+    "easy", "medium", "hard", "filler", "pause", "hesitation", "false_start", "self_correction"
+)  # fmt: skip
+
+_GROUPS: Mapping[str, Callable[[Facts], tuple[str, ...]]] = {
+    "domain": lambda f: (f.domain or UNSPECIFIED,),
+    "difficulty": lambda f: (f.difficulty or UNSPECIFIED,),
+    "disfluency": lambda f: f.disfluency or ("none",),
+    "speaker": lambda f: (f.speaker or UNSPECIFIED,),
+    "expected_calls": lambda f: (str(f.expected_calls),),
+}
+
+
+def scorecards(results: Sequence[Result]) -> list[Scorecard]:
+    """The scorecards of the valid items."""
+    return [r.scorecard for r in results if r.outcome in ("passed", "failed") and r.scorecard is not None]
+
+
+def group_scores(results: Sequence[Result]) -> Scores:
+    """All scores of these items; every figure carries its own n."""
+    cards = scorecards(results)
+    taken = [c for c in cards if c.manners.turn_taken]
+    clean = [c for c in taken if c.manners.clean_turn]
+    calling = [c for c in cards if c.manners.preemptive is not None]
+    tool_latencies = [c.times.tool_call_latency_s for c in cards]
+    causes = Counter(c.times.cause for c in cards if c.times.cause is not None)
+    return Scores(
+        counts=counts(results),
+        pass_at_1=rate(c.passed for c in cards),
+        tools_ok=rate(c.tools_ok for c in cards),
+        args_ok=rate(c.args_ok for c in cards),
+        f1=mean_of(c.f1_names for c in cards),
+        f1_match=mean_of(c.f1_match for c in cards),
+        f1_strict=mean_of(c.f1_strict for c in cards),
+        precision=mean_of(c.precision for c in cards),
+        recall=mean_of(c.recall for c in cards),
+        argument_accuracy=mean_of(c.argument_accuracy for c in cards),
+        argument_accuracy_strict=mean_of(c.argument_accuracy_strict for c in cards),
+        turn_take_rate=rate(c.manners.turn_taken for c in cards),
+        interruption_rate=rate(c.manners.interrupted for c in taken),
+        filler_rate=rate(c.manners.filler is True for c in clean),
+        preemptive_rate=rate(c.manners.preemptive is True for c in calling),
+        interruption_rate_all=rate(c.manners.interrupted for c in cards),
+        filler_rate_all=rate(c.manners.filler is True for c in cards),
+        preemptive_rate_all=rate(c.manners.preemptive is True for c in cards),
+        pass_at_1_turn_taken=rate(c.passed for c in taken),
+        f1_turn_taken=mean_of(c.f1_names for c in taken),
+        argument_accuracy_turn_taken=mean_of(c.argument_accuracy for c in taken),
+        first_response_latency_s=distribution(c.times.first_response_latency_s for c in cards),
+        tool_call_latency_s=distribution(tool_latencies),
+        tool_call_latency_non_negative_s=distribution(v for v in tool_latencies if v is not None and v >= 0),
+        task_completion_latency_s=distribution(c.times.task_completion_latency_s for c in cards),
+        interruption_depth_s=distribution(c.times.interruption_depth_s for c in cards),
+        latency_causes=dict(sorted(causes.items())),
+    )
+
+
+def breakdowns(results: Sequence[Result]) -> dict[str, dict[str, Scores]]:
+    """Scores by every kind of group; groups in the usual order, others by name."""
+    return {
+        name: {group: group_scores(members) for group, members in split(results, groups_of).items()}
+        for name, groups_of in _GROUPS.items()
+    }
+
+
+def split(results: Sequence[Result], groups_of: Callable[[Facts], tuple[str, ...]]) -> dict[str, list[Result]]:
+    """Results by group; one that belongs to several is in each."""
+    found: dict[str, list[Result]] = {}
+    for result in results:
+        for group in dict.fromkeys(groups_of(result.facts)):
+            found.setdefault(group, []).append(result)
+    return {group: found[group] for group in sorted(found, key=_place)}
+
+
+def _place(group: str) -> tuple[int, str]:
+    return (_USUAL_ORDER.index(group) if group in _USUAL_ORDER else len(_USUAL_ORDER), group)
+
+
+def by_difficulty(results: Sequence[Result]) -> dict[str, list[Result]]:
+    """Results by difficulty."""
+    return split(results, _GROUPS["difficulty"])
+
+
+def scenario_means(results: Sequence[Result]) -> ScenarioMeans:
+    """The mean over scenarios of the mean over each one's valid recordings."""
+    cards: dict[tuple[str, str], list[Scorecard]] = {}
+    for result in results:
+        for card in scorecards([result]):
+            cards.setdefault((result.facts.suite, result.facts.scenario_id), []).append(card)
+    return ScenarioMeans(
+        pass_at_1=mean_of(mean_of(float(c.passed) for c in group).value for group in cards.values()),
+        f1=mean_of(mean_of(c.f1_names for c in group).value for group in cards.values()),
+        argument_accuracy=mean_of(mean_of(c.argument_accuracy for c in group).value for group in cards.values()),
+    )

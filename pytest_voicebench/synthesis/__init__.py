@@ -1,0 +1,1 @@
+"""Recordings from text with a disfluency markup: what is said, by which voice, and when each word is heard."""

@@ -1,0 +1,188 @@
+"""JUnit XML for strict readers: what of a result or a summary goes in as properties, and whole files without pytest.
+
+The strict schema (xunit 2, as Jenkins reads it) knows properties of a suite but none of a test case, so those of an
+item are named `<item>.<property>`, on the suite.
+"""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pytest_voicebench.conversation_files import AUDIO_NAME, JSON_NAME
+from pytest_voicebench.files import write_atomically
+from pytest_voicebench.result import Result
+from pytest_voicebench.summary import Summary
+
+JUNIT_NAME = "junit.xml"
+PREFIX = "voicebench."
+
+Scalar = str | int | float | bool
+
+RUN_SCORES = (
+    "pass_at_1",
+    "f1",
+    "f1_match",
+    "argument_accuracy",
+    "turn_take_rate",
+    "interruption_rate",
+    "filler_rate",
+    "preemptive_rate",
+)
+RUN_LATENCIES = ("first_response_latency_s", "tool_call_latency_s", "task_completion_latency_s")
+
+_ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+class JunitUnreadable(Exception):  # noqa: N818 - says what is the case, for a person
+    """A junit.xml that is missing or not well formed; one line that names the file."""
+
+
+def legal(text: str) -> str:
+    """The text with each character that XML 1.0 forbids written as `#x1B`."""
+    return _ILLEGAL.sub(lambda match: f"#x{ord(match.group()):02X}", text)
+
+
+def item_properties(result: Result) -> dict[str, Scalar]:
+    """What a result says in plain scalars, artifact paths relative to the run folder; the unmeasured is left out."""
+    values: dict[str, object] = {
+        "item": result.item_id,
+        "agent": result.agent.name,
+        "outcome": result.outcome,
+        "error_kind": result.error_kind,
+        "cause": result.cause,
+        "taken_from": result.taken_from,
+        "attempts": ",".join(result.attempts) or None,
+        **_artifacts(result),
+        **_scores(result),
+    }
+    return {name: _scalar(value) for name, value in values.items() if value is not None}
+
+
+def _artifacts(result: Result) -> dict[str, object]:
+    if result.folder is None:
+        return {}
+    return {
+        "folder": result.folder,
+        "conversation": f"{result.folder}/{JSON_NAME}",
+        "audio": f"{result.folder}/{AUDIO_NAME}",
+    }
+
+
+def _scores(result: Result) -> dict[str, object]:
+    card = result.scorecard
+    if card is None:
+        return {}
+    return {
+        "pass_at_1": card.passed,
+        "tools_ok": card.tools_ok,
+        "args_ok": card.args_ok,
+        "spoke": card.spoke,
+        "f1": card.f1_names,
+        "f1_match": card.f1_match,
+        "argument_accuracy": card.argument_accuracy,
+        "interrupted": card.manners.interrupted,
+        "first_response_latency_s": card.times.first_response_latency_s,
+        "tool_call_latency_s": card.times.tool_call_latency_s,
+        "task_completion_latency_s": card.times.task_completion_latency_s,
+    }
+
+
+def run_properties(summary: Summary) -> dict[str, Scalar]:
+    """What a summary says in plain scalars, scores under the agent's name; the unmeasured is left out."""
+    counts = summary.counts
+    values: dict[str, object] = {
+        "run": summary.header.get("run"),
+        "stimulus": summary.stimulus,
+        "score_set": f"{summary.score_set} {summary.score_version}",
+        "judge": summary.header.get("judge") or "none",
+        **{n: getattr(counts, n) for n in ("planned", "passed", "failed", "error", "skipped", "not_run")},
+    }
+    for agent in summary.agents:
+        for name in RUN_SCORES:
+            values[f"{agent.name}.{name}"] = getattr(agent.overall, name).value
+        for name in RUN_LATENCIES:
+            values[f"{agent.name}.{name}.mean"] = getattr(agent.overall, name).mean
+    return {PREFIX + name: _scalar(value) for name, value in values.items() if value is not None}
+
+
+def _scalar(value: object) -> Scalar:
+    """A plain Python scalar; numpy numbers, dates and paths become one."""
+    for kind in (bool, int, float, str):
+        if type(value) is kind:
+            return value
+    return float(value) if hasattr(value, "__float__") else str(value)
+
+
+def finish_junit(path: Path, summary: Summary) -> None:
+    """Put the run's properties into the first suite of a junit.xml, in place of those of an earlier call.
+
+    Raises JunitUnreadable. The file is replaced whole.
+    """
+    try:
+        root = ET.fromstring(path.read_bytes())
+    except OSError as error:
+        raise JunitUnreadable(f"{path}: {error.strerror}") from None
+    except ET.ParseError as error:
+        raise JunitUnreadable(f"{path}: not well-formed XML: {error}") from None
+    suite = root if root.tag == "testsuite" else root.find("testsuite")
+    if suite is None:
+        raise JunitUnreadable(f"{path}: holds no testsuite")
+    _put_properties(suite, run_properties(summary))
+    write_atomically(path, _document(root))
+
+
+def _put_properties(suite: ET.Element, values: Mapping[str, Scalar]) -> None:
+    found = suite.find("properties")
+    if found is None:
+        found = ET.Element("properties")
+        suite.insert(0, found)
+    for old in [p for p in found if p.get("name") in values]:
+        found.remove(old)
+    for name, value in values.items():
+        ET.SubElement(found, "property", name=legal(name), value=legal(str(value)))
+
+
+def write_junit(path: Path, results: Sequence[Result], summary: Summary) -> None:
+    """A junit.xml of results alone, for folders that pytest did not write (a merge): one test case an item.
+
+    An item that never ran is skipped with that reason; a JUnit reader knows no other word for it.
+    """
+    cases = [_case(result) for result in results]
+    tests = {"tests": len(cases), **{f"{tag}s": _count(cases, tag) for tag in ("failure", "error")}}
+    tests["skipped"] = _count(cases, "skipped")
+    seconds = sum(float(case.get("time", 0)) for case in cases)
+    attributes = {name: str(value) for name, value in tests.items()} | {"time": f"{seconds:.3f}"}
+    suite = ET.Element("testsuite", {"name": "voicebench", **attributes})
+    _put_properties(suite, run_properties(summary) | _all_item_properties(results))
+    suite.extend(cases)
+    root = ET.Element("testsuites")
+    root.append(suite)
+    write_atomically(path, _document(root))
+
+
+def _all_item_properties(results: Sequence[Result]) -> dict[str, Scalar]:
+    return {f"{r.item_id}.{name}": value for r in results for name, value in item_properties(r).items()}
+
+
+def _count(cases: list[ET.Element], tag: str) -> int:
+    return sum(case.find(tag) is not None for case in cases)
+
+
+def _case(result: Result) -> ET.Element:
+    module, _, name = result.nodeid.rpartition("::")
+    classname = module.replace("/", ".").removesuffix(".yaml")
+    seconds = f"{result.duration_s or 0:.3f}"
+    case = ET.Element("testcase", classname=legal(classname), name=legal(name), time=seconds)
+    tag = {"failed": "failure", "error": "error", "skipped": "skipped", "not_run": "skipped"}.get(result.outcome)
+    if tag is not None:
+        cause = ": ".join(part for part in (result.error_kind, result.cause) if part)
+        ET.SubElement(case, tag, message=legal(cause or result.outcome.replace("_", " ")))
+    return case
+
+
+def _document(root: ET.Element) -> bytes:
+    text: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return text + b"\n"

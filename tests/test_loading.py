@@ -1,0 +1,323 @@
+"""A suite file becomes the scenarios that it describes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from datetime import date
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_voicebench.loading import SuiteError, check_distinct, is_suite_file, load_suite
+from pytest_voicebench.loading.document import plain, read_document
+from pytest_voicebench.loading.mistakes import Report
+from pytest_voicebench.scenario import RoomTone, Trigger
+
+GOOD = Path(__file__).parent / "data" / "good"
+
+
+@pytest.fixture
+def suite_folder(tmp_path: Path) -> Path:
+    """A copy of the good suites, to be changed."""
+    return Path(shutil.copytree(GOOD, tmp_path / "suite"))
+
+
+def changed(path: Path, before: str, after: str) -> Path:
+    """The file with one text replaced."""
+    text = path.read_text(encoding="utf-8")
+    assert before in text
+    path.write_text(text.replace(before, after), encoding="utf-8")
+    return path
+
+
+def problems(path: Path) -> list[str]:
+    """What is wrong with a suite, without paths and lines."""
+    with pytest.raises(SuiteError) as caught:
+        load_suite(path)
+    return [f"{problem.where}: {problem.what}" for problem in caught.value.problems]
+
+
+def test_two_speakers_make_two_items_and_one_speaker_makes_one_named_like_the_scenario() -> None:
+    suite = load_suite(GOOD / "travel.yaml")
+    assert [s.item_id for s in suite.scenarios] == ["two_corrections-a", "two_corrections-b", "one_speaker"]
+    first, second, third = suite.scenarios
+    assert first.id == second.id == "two_corrections"
+    assert first.speaker is not None
+    assert first.speaker.tone == RoomTone(seed=7, level_dbfs=-58)
+    assert first.speaker.traits["native"] is True
+    assert third.speaker is not None
+    assert third.speaker.id == "b"
+    assert third.speaker.tone is None
+
+
+def test_all_that_a_scenario_says_arrives() -> None:
+    scenario = load_suite(GOOD / "travel.yaml").scenarios[0]
+    assert scenario.suite.today == date(2026, 4, 6)
+    assert scenario.suite.stimulus == "synthetic"
+    assert scenario.suite.instructions == (GOOD / "instructions.md").read_text(encoding="utf-8")
+    assert (scenario.domain, scenario.difficulty, scenario.tags) == ("travel_identity", "hard", ("quick",))
+    assert scenario.disfluency == ("self_correction", "filler")
+    assert scenario.line == 11
+    (call,) = scenario.expect.calls
+    assert (call.tool, call.args) == ("search_flights", {"destination": "Milan", "date": "2026-06-03"})
+    assert [(r.args, r.until) for r in scenario.retracted] == [
+        ({"destination": "Rome"}, "to Milan"),
+        ({"date": "2026-06-01"}, "June third"),
+    ]
+    (step,) = scenario.steps
+    assert step.audio == GOOD / "audio" / "corrections.a.flac"
+    assert step.timing is not None
+    assert [word for word, _, _ in step.timing.words][:3] == ["Find", "me", "a"]
+
+
+def test_later_turns_wait_for_the_agent_and_when_says_otherwise() -> None:
+    (scenario,) = load_suite(GOOD / "three_turns.yaml").scenarios
+    assert [s.trigger for s in scenario.steps] == [
+        Trigger(kind="start"),
+        Trigger(kind="after_agent", seconds=0.8),
+        Trigger(kind="after_agent", seconds=1.2),
+    ]
+    (barge,) = load_suite(GOOD / "barge_in.yaml").scenarios
+    assert barge.steps[1].trigger == Trigger(kind="into_agent", seconds=1.5)
+    (long_talk,) = load_suite(GOOD / "seventeen_turns.yaml").scenarios
+    assert [s.kind for s in long_talk.steps] == ["say"] * 17
+    assert long_talk.stimulus_text.splitlines()[16] == "And Malmo?"
+    assert long_talk.max_duration_s == 900
+
+
+def test_every_kind_of_step_is_read() -> None:
+    (scenario,) = load_suite(GOOD / "every_step.yaml").scenarios
+    steps = scenario.steps
+    assert [s.kind for s in steps] == ["wait", "say", "insert", "backchannel", "insert", "inject", "wait", "end"]
+    assert [s.insert for s in steps if s.kind == "insert"] == ["vocal_tic", "non_directed"]
+    assert [s.seconds for s in steps if s.kind == "wait"] == [0.5, 2]
+    assert steps[2].text == ""
+    assert steps[3].text == "mm-hm"
+    assert steps[4].text == "Not now, Tom."
+    assert steps[5].text == "The caller is a gold member."
+    assert steps[2].trigger == Trigger(kind="start")
+
+
+def test_a_generator_is_found_but_not_run(suite_folder: Path) -> None:
+    (suite_folder / "simulated_user.py").write_text("raise SystemExit\ndef asks(): ...\n", encoding="utf-8")
+    (scenario,) = load_suite(suite_folder / "generated.yaml").scenarios
+    assert (scenario.steps, scenario.generator) == ((), "simulated_user:asks")
+
+
+def test_plain_scalars_follow_yaml_1_2() -> None:
+    (scenario,) = load_suite(GOOD / "scalars.yaml").scenarios
+    first, second, third = (call.args for call in scenario.expect.calls)
+    assert scenario.title == "no"
+    assert first == {
+        "country": "no",
+        "switch": "on",
+        "time": "12:30",
+        "early": "09:30",
+        "order": "00123",
+        "zip": "02134",
+        "date": "2026-10-07",
+    }
+    assert second == {"sum": "1_000", "hex": "0x1F", "plus": "+5", "year": "1999", "version": "1.10"}
+    assert third == {"budget": 1000.0, "rate": -0.5, "count": 12, "ok": True, "whole": 3}
+    assert isinstance(third["whole"], int)
+
+
+def test_what_may_be_added_to_pass_and_to_matching_arrives() -> None:
+    (scenario,) = load_suite(GOOD / "requirements.yaml").scenarios
+    expect = scenario.expect
+    assert [(r.name, r.operator, r.bound) for r in expect.pass_requires] == [
+        ("mentions", None, None),
+        ("no_interruption", None, None),
+        ("order", None, None),
+        ("first_response_s", "<", 2.0),
+    ]
+    assert [call.allow_extra for call in expect.calls] == [("flight_id",), ()]
+    assert (expect.ordered, expect.mentions, expect.aliases) == (
+        True,
+        ("Las Vegas", "2"),
+        {"Las Vegas": ("Vegas", "Sin City")},
+    )
+
+
+def test_documents_are_read_and_skips_keep_their_reason() -> None:
+    suite = load_suite(GOOD / "set_aside.yaml")
+    assert suite.info.documents == ((GOOD / "instructions.md").read_text(encoding="utf-8"),)
+    assert suite.scenarios[0].skip == "the tool is not there yet"
+    assert suite.scenarios[1].known_issue == "the mock knows one flight only"
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after"),
+    [
+        ("travel.yaml", "June third", "June fourth"),
+        ("travel.yaml", "today: 2026-04-06", "today: 2026-04-07"),
+        ("instructions.md", "phone", "telephone"),
+        ("tools.yaml", "Find flights", "Look for flights"),
+        ("tools.yaml", "price: 450.0", "price: 460.0"),
+        ("mock_api.py", "success", "done"),
+        ("speakers.yaml", "seed: 7", "seed: 8"),
+    ],
+)
+def test_whatever_shapes_the_conversation_changes_its_hash(
+    suite_folder: Path, file: str, before: str, after: str
+) -> None:
+    old = load_suite(suite_folder / "travel.yaml").scenarios[0]
+    changed(suite_folder / file, before, after)
+    if after == "June fourth":  # the recording is made anew, too
+        timing = suite_folder / "audio" / "corrections.a.json"
+        changed(timing, '"third."', '"fourth."')
+        changed(timing.with_suffix("").with_suffix(".b.json"), '"third."', '"fourth."')
+    new = load_suite(suite_folder / "travel.yaml").scenarios[0]
+    assert new.sha256 != old.sha256
+
+
+def test_what_only_judges_changes_only_the_hash_of_the_expectation(suite_folder: Path) -> None:
+    old = load_suite(suite_folder / "travel.yaml").scenarios[0]
+    changed(suite_folder / "travel.yaml", "mentions: [Milan]", "mentions: [Milano]")
+    new = load_suite(suite_folder / "travel.yaml").scenarios[0]
+    assert new.sha256 == old.sha256
+    assert new.expect_sha256 != old.expect_sha256
+    changed(suite_folder / "tools.yaml", "type: string, match: place", "type: string, match: text")
+    newer = load_suite(suite_folder / "travel.yaml").scenarios[0]
+    assert newer.sha256 == old.sha256
+    assert newer.expect_sha256 != new.expect_sha256
+
+
+def test_the_hash_does_not_depend_on_where_the_suite_lies_or_how_it_is_laid_out(suite_folder: Path) -> None:
+    old = load_suite(GOOD / "travel.yaml").scenarios
+    path = suite_folder / "travel.yaml"
+    path.write_text("\n# a comment\n" + path.read_text(encoding="utf-8").replace("\n", "\r\n"), encoding="utf-8")
+    new = load_suite(path).scenarios
+    assert [(s.sha256, s.expect_sha256) for s in new] == [(s.sha256, s.expect_sha256) for s in old]
+    assert len({s.sha256 for s in old}) == 3
+
+
+def test_a_link_that_leads_outside_the_folder_is_not_followed(suite_folder: Path) -> None:
+    audio = suite_folder / "audio" / "hello.flac"
+    audio.rename(suite_folder.parent / "hello.flac")
+    os.symlink(suite_folder.parent / "hello.flac", audio)
+    assert problems(suite_folder / "minimal.yaml") == [
+        'just_hello.user[0].audio: "audio/hello.flac" lies outside the suite\'s folder, where nothing is read'
+    ]
+
+
+def test_a_folder_behind_a_link_is_a_folder(suite_folder: Path) -> None:
+    link = suite_folder.parent / "link"
+    os.symlink(suite_folder, link)
+    assert load_suite(link / "minimal.yaml").scenarios
+
+
+def test_a_large_file_is_refused_unread(tmp_path: Path) -> None:
+    path = tmp_path / "large.yaml"
+    path.write_bytes(b"voicebench: 1\n" + b"# filler\n" * 1_200_000)
+    assert problems(path) == ["file: 10,800,014 bytes; at most 2,000,000 are read: split the suite into several files"]
+
+
+def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
+    assert problems(tmp_path / "no.yaml") == ["file: there is no such file"]
+    assert problems(tmp_path) == ["file: this is not a file"]
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "- " * 100_000, "{a: " * 5_000, "? " * 5_000])
+def test_nesting_without_end_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "deep.yaml"
+    path.write_text(text, encoding="utf-8")
+    assert re.search("nested more than 40 deep|maximum nesting depth", problems(path)[-1])
+
+
+def test_an_anchor_bomb_costs_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.yaml"
+    rows = ["a0: &a0 [x, x]"] + [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 30)]
+    path.write_text("voicebench: 1\n" + "\n".join(rows), encoding="utf-8")
+    assert "yaml: *a0: aliases are not read; write the value out" in problems(path)
+
+
+def test_comment_and_colon_traps_are_told(tmp_path: Path, suite_folder: Path) -> None:
+    path = suite_folder / "minimal.yaml"
+    changed(path, "calls: []", "calls: [{note: {b:1}}, {note: {country: #12\n}}]")
+    assert problems(path) == [
+        'just_hello.expect.calls[0].note: note has no argument "b:1"; known: '
+        "country, switch, time, early, order, zip, date, sum, hex, plus, year, version",
+        "just_hello.expect.calls[1].note.country: expected text, got nothing; "
+        'text that starts with # must be quoted: "#..."',
+    ]
+
+
+def test_a_broken_tool_file_is_told_once_and_does_not_hide_the_suites_own_mistakes(suite_folder: Path) -> None:
+    changed(suite_folder / "tools.yaml", "match: place", "match: palce")
+    changed(suite_folder / "travel.yaml", "id: one_speaker", "id: One")
+    first, second = problems(suite_folder / "travel.yaml")
+    assert first.startswith('One.id: "One" is not a name')
+    assert second.startswith("search_flights.parameters.destination.match: expected identifier, ")
+
+
+def test_the_same_id_in_two_files_is_told_with_both_places(suite_folder: Path) -> None:
+    other = Path(shutil.copy(suite_folder / "minimal.yaml", suite_folder / "other.yaml"))
+    suites = [load_suite(suite_folder / "minimal.yaml"), load_suite(other)]
+    with pytest.raises(SuiteError) as caught:
+        check_distinct(suites)
+    assert str(caught.value) == (
+        f"{other}:8: just_hello: the id stands twice; first in {suite_folder / 'minimal.yaml'}:8"
+    )
+    check_distinct(suites[:1])
+
+
+@pytest.mark.parametrize(
+    ("text", "ours"),
+    [
+        ("voicebench: 1\n", True),
+        ("# a comment\n---\n\nvoicebench: 2\n", True),
+        ("\ufeffvoicebench: 1\n", True),
+        ("'voicebench': 1\n", True),
+        ("services:\n  voicebench: 1\n", False),
+        ("kind: tool_use\nvoicebench: 1\n", False),
+        ("voicebenches: 1\n", False),
+        ("", False),
+        ("[1, 2", False),
+    ],
+)
+def test_only_a_file_whose_first_key_is_voicebench_is_ours(tmp_path: Path, text: str, ours: bool) -> None:
+    path = tmp_path / "docker-compose.yaml"
+    path.write_text(text, encoding="utf-8")
+    assert is_suite_file(path) is ours
+
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cn", "Co")))  # what YAML can hold unescaped
+JSON_VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(min_value=-(2**53), max_value=2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(value=st.dictionaries(TEXTS, JSON_VALUES, min_size=1, max_size=4))
+def test_json_reads_as_itself(value: dict[str, object], tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.getbasetemp() / "value.yaml"
+    path.write_text(json.dumps(value, ensure_ascii=False), encoding="utf-8")
+    report = Report(path)
+    root = read_document(path, report)
+    assert report.mistakes == []
+    assert root is not None
+    assert plain(root) == value
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.binary(max_size=200))
+def test_no_bytes_make_the_loader_fail_otherwise_than_by_its_own_error(
+    data: bytes, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "noise.yaml"
+    path.write_bytes(data)
+    with pytest.raises(SuiteError) as caught:
+        load_suite(path)
+    assert all("\n" not in str(problem) for problem in caught.value.problems)

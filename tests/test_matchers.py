@@ -1,0 +1,282 @@
+"""Matchers: tables of accepts and rejects for every kind, and the laws that they keep."""
+
+from __future__ import annotations
+
+import datetime as dt
+import string
+from typing import Any
+
+import pytest
+from builders import TODAY, parameter
+from hypothesis import given
+from hypothesis import strategies as st
+from matcher_tables import TABLES
+
+from pytest_voicebench.matchers import KINDS, compare_value, kind_of, match
+
+CASES = [
+    (kind, verdict, expected, actual)
+    for kind, table in TABLES.items()
+    for verdict, cases in (
+        ("match", table.accepts),
+        ("mismatch", [*table.rejects, *table.near]),
+        ("cannot_tell", table.open),
+    )
+    for expected, actual in cases
+]
+
+
+@pytest.mark.parametrize(("kind", "verdict", "expected", "actual"), CASES)
+def test_a_value_gets_the_verdict_of_its_table(kind: str, verdict: str, expected: Any, actual: Any) -> None:
+    found = match(kind, expected, actual, today=TODAY, options=TABLES[kind].options)
+    assert found.verdict == verdict, found.reason
+    assert found.reason
+
+
+def test_every_kind_has_a_table_with_twenty_accepts_twenty_rejects_and_ten_near_ones() -> None:
+    assert set(TABLES) == set(KINDS)
+    for kind, table in TABLES.items():
+        assert len(table.accepts) >= 20, kind
+        assert len(table.rejects) >= 20, kind
+        assert len(table.near) >= 10, kind
+
+
+# --- laws
+
+
+ASCII_IDS = st.text(string.ascii_letters + string.digits, min_size=1, max_size=12)
+SCALARS = st.one_of(
+    st.text(max_size=20), st.integers(-(10**9), 10**9), st.booleans(), st.floats(allow_nan=False, allow_infinity=False)
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(kind=st.sampled_from(sorted(KINDS)), value=VALUES)
+def test_every_value_matches_itself_or_is_not_of_the_kind(kind: str, value: Any) -> None:
+    """Text always matches itself; figures do where the kind can hold them. Nothing raises, whatever the value."""
+    found = match(kind, value, value, today=TODAY)
+    if isinstance(value, str) or kind in ("exact", "number", "text"):
+        assert found.verdict == "match"
+
+
+@given(kind=st.sampled_from(sorted(KINDS)), expected=VALUES, actual=VALUES)
+def test_no_pair_of_values_makes_a_matcher_raise(kind: str, expected: Any, actual: Any) -> None:
+    assert match(kind, expected, actual, today=TODAY).verdict in ("match", "mismatch", "cannot_tell")
+
+
+@pytest.mark.parametrize("kind", sorted(set(KINDS) - {"date", "enum"}))
+def test_a_match_is_symmetric(kind: str) -> None:
+    """Dates are not: a missing year is free on one side and means the next such day on the other."""
+    for expected, actual in TABLES[kind].accepts:
+        if type(expected) is type(actual):
+            assert match(kind, actual, expected, today=TODAY).matches, (actual, expected)
+
+
+@given(a=ASCII_IDS, b=ASCII_IDS, kind=st.sampled_from(["identifier", "text", "exact", "place"]))
+def test_verdicts_on_words_are_symmetric(a: str, b: str, kind: str) -> None:
+    assert match(kind, a, b).verdict == match(kind, b, a).verdict
+
+
+@given(text=ASCII_IDS, at=st.integers(0, 11), other=st.sampled_from(string.ascii_letters + string.digits))
+def test_an_identifier_never_matches_another_with_one_character_changed(text: str, at: int, other: str) -> None:
+    at %= len(text)
+    if other.lower() == text[at].lower():
+        return
+    changed = text[:at] + other + text[at + 1 :]
+    assert match("identifier", text, changed).verdict == "mismatch"
+    assert match("identifier", text, "-".join(changed)).verdict == "mismatch"
+    assert match("identifier", text, "-".join(text)).matches
+
+
+@given(a=st.integers(0, 10**6), b=st.integers(0, 10**6))
+def test_numbers_never_match_through_similarity_of_text(a: int, b: int) -> None:
+    for kind in ("number", "money", "text", "identifier", "exact", "place", "enum"):
+        assert match(kind, a, b).matches == (a == b), kind
+        assert match(kind, str(a), str(b)).matches == (a == b), kind
+
+
+@given(a=st.floats(-1e9, 1e9), error=st.floats(-1e-12, 1e-12))
+def test_fractions_match_within_a_billionth(a: float, error: float) -> None:
+    """B12."""
+    assert match("number", a, a * (1 + error)).matches
+    if abs(a) > 1e-6 and not a.is_integer():
+        assert not match("number", a, a * 1.0001).matches
+
+
+@given(n=st.integers(0, 999_999))
+def test_a_number_in_words_is_that_number(n: int) -> None:
+    assert match("number", n, _words(n)).matches
+    assert not match("number", n + 1, _words(n)).matches
+
+
+@given(
+    day=st.dates(dt.date(2000, 1, 1), dt.date(2090, 12, 31)), today=st.dates(dt.date(2020, 1, 1), dt.date(2040, 1, 1))
+)
+def test_a_date_matches_its_own_forms_and_no_other_day(day: dt.date, today: dt.date) -> None:
+    iso, long = day.isoformat(), f"{day:%B} {day.day}, {day.year}"
+    assert match("date", iso, long, today=today).matches
+    assert match("date", f"{day:%B} {day.day}", iso, today=today).matches
+    assert match("date", iso, (day + dt.timedelta(days=1)).isoformat(), today=today).verdict == "mismatch"
+
+
+def _words(n: int) -> str:
+    """An independent speller of numbers below a million."""
+    ones = [
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+        "thirteen",
+        "fourteen",
+        "fifteen",
+        "sixteen",
+        "seventeen",
+        "eighteen",
+        "nineteen",
+    ]
+    tens = ["", "", *(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"])]
+    if n < 20:
+        return ones[n]
+    if n < 100:
+        return tens[n // 10] + (f"-{ones[n % 10]}" if n % 10 else "")
+    if n < 1000:
+        return f"{ones[n // 100]} hundred" + (f" and {_words(n % 100)}" if n % 100 else "")
+    return f"{_words(n // 1000)} thousand" + (f" {_words(n % 1000)}" if n % 1000 else "")
+
+
+# --- faults
+
+
+def test_figures_written_as_text_match_and_are_noted_apart_from_a_wrong_value() -> None:
+    """B1."""
+    value = parameter("value", "number")
+    assert compare_value(value, 1200, "1200", TODAY).notes == ("type_mismatch",)
+    assert compare_value(value, 1200, "1200", TODAY).matches
+    assert compare_value(value, 1200, "1300", TODAY).verdict == "mismatch"
+    assert compare_value(value, 1200, 1200, TODAY).notes == ()
+
+
+def test_a_text_field_of_figures_is_not_a_number() -> None:
+    """B1: an order id keeps its leading zeros, and figures in the declared type are no mismatch of type."""
+    order = parameter("order_id", match="identifier")
+    assert compare_value(order, "00123", "123", TODAY).verdict == "mismatch"
+    assert compare_value(order, "123", 123, TODAY).notes == ("type_mismatch",)
+    assert compare_value(parameter("value", "string"), 1800, "1800", TODAY).notes == ()
+
+
+def test_tolerance_holds_only_where_it_was_asked_for() -> None:
+    """B7."""
+    assert match("number", 1000, 1050).verdict == "mismatch"
+    assert match("number", 1000, 1050, options={"approx": 0.05}).matches
+    assert match("number", 1000, 1051, options={"approx": 0.05}).verdict == "mismatch"
+    assert match("number", 2026, 2028).verdict == "mismatch"
+
+
+def test_an_ambiguous_date_is_noted_as_such() -> None:
+    """B4."""
+    found = match("date", "October 7th", "10/07", today=TODAY)
+    assert (found.verdict, found.notes) == ("cannot_tell", ("ambiguous_date",))
+    assert match("date", "October 8th", "10/07", today=TODAY).verdict == "mismatch"  # both readings are wrong
+
+
+def test_a_missing_year_needs_a_date_of_today_only_where_the_expected_one_has_a_year() -> None:
+    """B4."""
+    assert match("date", "2026-10-07", "October 7").notes == ("unknown_year",)
+    assert match("date", "October 7", "October 7th").matches
+    assert match("date", "2028-02-29", "February 29", today=TODAY).matches
+
+
+def test_a_shared_currency_name_means_what_the_scenario_says() -> None:
+    """B8."""
+    assert match("currency", "CAD", "dollars").notes == ("ambiguous_currency",)
+    assert match("currency", "CAD", "dollars", options={"names": {"dollars": "CAD"}}).matches
+    assert match("currency", "CAD", "dollars", options={"names": {"Dollars": ["USD"]}}).verdict == "mismatch"
+
+
+def test_lists_are_ordered_unless_declared_sets_and_rules_hold_inside() -> None:
+    """B13."""
+    assert not match("text", ["1", "2"], ["2", "1"]).matches
+    assert match("text", ["1", "2"], ["2", "1"], options={"set": True}).matches
+    assert not match("text", ["1", "2"], ["2", "3"], options={"set": True}).matches
+    assert not match("text", ["1"], ["1", "2"], options={"set": True}).matches
+    assert match("text", ["Red"], ["red"]).matches
+    assert not match("exact", ["Red"], ["red"]).matches
+    assert not match("text", ["1"], ["1", "1"]).matches
+    assert match("currency", ["CAD"], ["dollars"], options={"set": True}).verdict == "cannot_tell"
+
+
+def test_objects_match_by_key_and_null_is_absent() -> None:
+    assert match("text", {"a": {"b": "X"}}, {"a": {"b": "x", "c": None}}).matches
+    assert not match("text", {"a": 1}, {"a": 1, "b": 2}).matches
+    assert match("text", {"a": 1}, {"a": "1"}).matches
+    assert match("text", None, None).matches
+    assert match("text", "x", None).verdict == "mismatch"
+    assert match("text", None, "x").verdict == "mismatch"
+
+
+def test_a_list_nested_too_deep_is_left_open() -> None:
+    deep: list[Any] = []
+    for _ in range(60):
+        deep = [deep]
+    assert match("text", deep, deep).verdict == "cannot_tell"
+
+
+def test_aliases_are_further_right_values() -> None:
+    """B16."""
+    assert match("place", "Bozeman", "Bozo", options={"aliases": ["Bozo"]}).notes == ("alias",)
+    aliases = {"Bozeman": ("Bozo", "BZN")}
+    assert compare_value(parameter("city", match="place"), "Bozeman", "bzn", TODAY, aliases).matches
+    assert not compare_value(parameter("city", match="place"), "Boston", "bzn", TODAY, aliases).matches
+    assert compare_value(parameter("city", options={"aliases": {"Bozeman": ["Bz"]}}), "Bozeman", "bz", TODAY).matches
+    assert compare_value(parameter("cities", "array", match="place"), ["Bozeman"], ["BZN"], TODAY, aliases).matches
+
+
+def test_a_value_outside_the_enum_is_noted() -> None:
+    """B17."""
+    name = parameter("filter_name", enum=("min_bedrooms", "max_price"))
+    assert compare_value(name, "min_bedrooms", "bedrooms_min", TODAY).notes == ("enum_mismatch",)
+    assert compare_value(name, "min_bedrooms", "max_price", TODAY).notes == ()
+    assert compare_value(name, "min_bedrooms", "Min Bedrooms", TODAY).matches
+
+
+def test_case_counts_where_the_scenario_says_exact() -> None:
+    """B15."""
+    assert match("exact", "aB9", "AB9").verdict == "mismatch"
+    assert match("identifier", "aB9", "AB9").matches
+
+
+@pytest.mark.parametrize(
+    ("declared", "expected", "kind"),
+    [
+        (parameter("x", match="identifier"), 5, "identifier"),
+        (parameter("x"), "words", "text"),
+        (parameter("x"), 5, "number"),
+        (parameter("x"), True, "boolean"),
+        (parameter("x", "integer"), "5", "number"),
+        (parameter("x", "boolean"), "yes", "boolean"),
+        (parameter("x", format="date"), "June 3", "date"),
+        (parameter("x", enum=("a",)), "a", "enum"),
+        (None, "words", "text"),
+        (None, 5.0, "number"),
+    ],
+)
+def test_the_matcher_follows_from_the_declaration(declared: Any, expected: Any, kind: str) -> None:
+    assert kind_of(declared, expected) == kind
+
+
+def test_an_unknown_kind_is_named_with_the_known_ones() -> None:
+    with pytest.raises(ValueError, match="no matcher 'fuzzy'; there are boolean, currency"):
+        match("fuzzy", "a", "a")

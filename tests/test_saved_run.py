@@ -1,0 +1,145 @@
+"""A run read back from its folder, and the command that prints its tables again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from failures import card, silent, stale
+
+from pytest_voicebench.commands import report
+from pytest_voicebench.conversation import AgentInfo
+from pytest_voicebench.plan import Plan, write_plan
+from pytest_voicebench.result import Facts, Outcome, Result
+from pytest_voicebench.result_files import RunUnreadable, append_result
+from pytest_voicebench.saved_run import load_run
+from pytest_voicebench.scorecard import Manners
+from pytest_voicebench.scoring import score
+from pytest_voicebench.summarizing import summarize
+from pytest_voicebench.writers.summary_json import SCHEMA_PATH, summary_bytes
+
+AGENT = AgentInfo(name="local", model="tiny.en", clock="virtual", settings={"end_silence_s": 0.8})
+
+
+def a_result(item_id: str, outcome: Outcome = "passed", **changes: object) -> Result:
+    """A result with its scorecard, where the outcome has one."""
+    passed = outcome == "passed"
+    measured: dict[str, Any] = {
+        "passed": passed,
+        "args_ok": passed,
+        "manners": Manners(turn_taken=True, interrupted=False),
+    }
+    facts = Facts(
+        suite="fdb3",
+        kind="tool_use",
+        stimulus="synthetic",
+        scenario_id=item_id,
+        title="A title",
+        domain="travel_identity",
+        difficulty="hard",
+        disfluency=("filler",),
+        tags=(),
+        speaker="a",
+        expected_calls=1,
+        has_retraction=False,
+        scenario_sha256="1" * 64,
+        expect_sha256="2" * 64,
+    )
+    values: dict[str, object] = {
+        "item_id": item_id,
+        "nodeid": f"suites/fdb3/travel.yaml::scenario[{item_id}]",
+        "agent": AGENT,
+        "facts": facts,
+        "outcome": outcome,
+        "error_kind": "infrastructure" if outcome == "error" else None,
+        "scorecard": card(**measured) if outcome in ("passed", "failed") else None,
+    }
+    return Result(**values | changes)  # type: ignore[arg-type]
+
+
+def a_run(folder: Path, *results: Result, planned: tuple[Result, ...] = ()) -> Path:
+    """A run's folder; the items of `planned` never ran."""
+    rows = tuple(replace(r, outcome="not_run", scorecard=None, error_kind=None) for r in (*results, *planned))
+    write_plan(folder, Plan(collected=len(rows), items=rows, header={"run": folder.name, "workers": 2}))
+    for result in results:
+        append_result(folder, result)
+    return folder
+
+
+def test_planned_items_without_a_result_are_not_run(tmp_path: Path) -> None:
+    run = load_run(a_run(tmp_path / "r", a_result("a"), a_result("b", "failed"), planned=(a_result("c"),)))
+    assert [(r.item_id, r.outcome) for r in run.results] == [("a", "passed"), ("b", "failed"), ("c", "not_run")]
+    counts = run.summary().counts
+    assert (counts.planned, counts.valid, counts.not_run) == (3, 2, 1)
+
+
+def test_without_a_plan_all_that_is_there_counts_and_a_note_says_so(tmp_path: Path) -> None:
+    for result in (a_result("b", "error"), a_result("a"), a_result("b", "failed")):
+        append_result(tmp_path, result)
+    run = load_run(tmp_path)
+    assert [(r.item_id, r.outcome, r.attempts) for r in run.results] == [
+        ("b", "failed", ("error", "failed")),
+        ("a", "passed", ()),
+    ]
+    assert run.notes == (f"{tmp_path}: no plan.json, so items that never ran are not counted",)
+    assert run.header == {"run": tmp_path.name}
+
+
+def test_a_damaged_plan_is_refused_in_one_line(tmp_path: Path) -> None:
+    append_result(tmp_path, a_result("a"))
+    (tmp_path / "plan.json").write_text("{")
+    with pytest.raises(RunUnreadable, match=r"plan\.json: not JSON"):
+        load_run(tmp_path)
+
+
+def test_report_prints_the_tables_of_a_run_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a_run(tmp_path / "r", a_result("a"), a_result("b", "failed"), planned=(a_result("c"),))
+    assert report.run(["r", "--reports", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "planned 3 = 1 passed + 1 failed + 0 error + 0 skipped + 1 not run" in out
+    assert "Table 2. Overall (virtual clock)" in out
+    assert "\x1b" not in out
+
+
+def test_report_json_is_the_runs_summary_json(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    folder = a_run(tmp_path / "r", a_result("b", "failed"), a_result("a"))
+    assert report.run([str(folder), "--json"]) == 0
+    out = capfdbinary.readouterr().out
+    run = load_run(folder)
+    assert out == summary_bytes(summarize(run.results, run.header))
+    jsonschema.validate(json.loads(out), json.loads(SCHEMA_PATH.read_bytes()))
+
+
+@pytest.mark.parametrize("run", ["latest", "gone", "empty"])
+def test_report_refuses_what_is_no_run_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], run: str
+) -> None:
+    (tmp_path / "empty").mkdir()
+    assert report.run([run, "--reports", str(tmp_path)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("report: ")
+    assert captured.err.count("\n") == 1
+
+
+def test_a_torn_line_is_noted_and_its_item_counts_as_not_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = a_run(tmp_path / "r", a_result("a"), a_result("b"))
+    log = folder / "results.jsonl"
+    log.write_bytes(log.read_bytes()[:-20])
+    assert report.run([str(folder)]) == 0
+    captured = capsys.readouterr()
+    assert "1 not run" in captured.out
+    assert "torn line left out" in captured.err
+
+
+def test_real_scorecards_give_tables_that_fit_the_schema(tmp_path: Path) -> None:
+    cards = [score(scenario, conversation) for scenario, conversation, _ in (stale(), silent())]
+    results = [a_result(f"s{i}", "failed", scorecard=judged) for i, judged in enumerate(cards)]
+    run = load_run(a_run(tmp_path / "r", *results))
+    jsonschema.validate(json.loads(summary_bytes(run.summary())), json.loads(SCHEMA_PATH.read_bytes()))

@@ -55,6 +55,8 @@ def lay_over(run: SavedRun, rerun: SavedRun) -> Merge:
     the outcome before it is kept in `attempts`. An error replaces only what was not measured either. Raises
     MergeRefused where the rerun has items that the run lacks, or scenarios, agents or scores are not the same.
     """
+    if run.name == rerun.name:
+        raise MergeRefused(f"{rerun.folder}: {run.name} cannot be laid over a run of the same name")
     reruns = {result.item_id: result for result in rerun.results if result.outcome != "not_run"}
     _check_items(run, rerun, reruns)
     _check_same_scores(run, rerun)
@@ -69,7 +71,9 @@ def lay_over(run: SavedRun, rerun: SavedRun) -> Merge:
 
 
 def _replaces(new: Result, old: Result) -> bool:
-    return new.outcome in VALID or (new.outcome == "error" and old.outcome not in VALID)
+    if new.outcome in VALID or old.outcome == "not_run":
+        return True
+    return new.outcome == "error" and old.outcome not in VALID
 
 
 def _with_attempt(new: Result, old: Result) -> Result:

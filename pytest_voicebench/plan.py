@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -82,3 +83,14 @@ def _with_known_agents(rows: list[Result]) -> tuple[Result, ...]:
         return tuple(rows)
     (agent,) = known.values()
     return tuple(replace(r, agent=agent) if r.agent == UNKNOWN_AGENT else r for r in rows)
+
+
+def suite_hashes(items: Iterable[Result]) -> dict[str, str]:
+    """For each suite a hash of the scenarios selected from it: what they say and what they expect, in any order."""
+    hashes: dict[str, set[str]] = {}
+    for item in items:
+        line = f"{item.facts.scenario_id} {item.facts.scenario_sha256} {item.facts.expect_sha256}\n"
+        hashes.setdefault(item.facts.suite, set()).add(line)
+    return {
+        suite: hashlib.sha256("".join(sorted(lines)).encode()).hexdigest() for suite, lines in sorted(hashes.items())
+    }

@@ -10,7 +10,7 @@ from typing import Any
 from pytest_voicebench.codec import CodecError
 from pytest_voicebench.plan import Plan, completed, read_plan
 from pytest_voicebench.result import Result
-from pytest_voicebench.result_files import RunUnreadable, read_results
+from pytest_voicebench.result_files import RESULTS_NAME, ResultLog, RunUnreadable, read_results
 from pytest_voicebench.summarizing import summarize
 from pytest_voicebench.summary import Summary
 
@@ -47,11 +47,12 @@ def load_run(folder: Path) -> SavedRun:
     Planned items without a result are `not_run`. Without a plan.json nobody knows what was planned: all that is there
     counts, and a note says so.
     """
-    log = read_results(folder)
     try:
         plan = read_plan(folder)
     except CodecError as error:
         raise RunUnreadable(str(error)) from None
+    ended_early = plan is not None and not (folder / RESULTS_NAME).exists()
+    log = ResultLog(results=()) if ended_early else read_results(folder)
     if plan is not None:
         return SavedRun(folder=folder, plan=plan, results=completed(plan, log.results), notes=log.notes)
     plan = _plan_of(log.results)

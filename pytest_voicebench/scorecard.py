@@ -18,7 +18,7 @@ LatencyCause = Literal["interrupted", "no_reply", "censored", "late_blocks", "no
 class ArgumentScore:
     """One expected argument against what the paired call gave.
 
-    `expected` is after references are resolved. `strict` is None where the lenient verdict already failed.
+    `expected` is after references are resolved. `strict` is False where the lenient verdict already failed.
     `notes` holds remarks such as `type_mismatch`. `cause` is given only where the verdict is not `match`.
     """
 
@@ -50,13 +50,15 @@ class TurnScore:
     """One turn of the user and what the agent did with it. Times in seconds on the conversation's timeline.
 
     `step` is the scenario's step. `reply_start_s` is given also where the turn was interrupted; `latency_s` is not.
-    `censored`: no reply, but the conversation ended before one could be demanded.
+    `interruptions_in_pause`: those of the interruptions that began while the user paused. `censored`: no reply, but the
+    conversation ended before one could be demanded.
     """
 
     step: int
     start_s: float
     end_s: float
     interruptions: int = 0
+    interruptions_in_pause: int = 0
     backchannels: int = 0
     interruption_depth_s: float | None = None
     reply_start_s: float | None = None

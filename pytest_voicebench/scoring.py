@@ -137,6 +137,8 @@ def _notes(
         found.append("stale_execution")
     if conversation.agent_speech is None:
         found.append("no_speech_detection")
+    if any(t.interruptions_in_pause for t in turns):
+        found.append("interruption_in_pause")
     if any(t.censored for t in turns):
         found.append("censored")
     if conversation.truncated:

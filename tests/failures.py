@@ -8,7 +8,7 @@ from pathlib import Path
 from builders import call, conversation, expected, heard, scenario, turn
 
 from pytest_voicebench.conversation import Conversation
-from pytest_voicebench.scenario import Scenario
+from pytest_voicebench.scenario import Retraction, Scenario
 from pytest_voicebench.scorecard import ArgumentScore, Manners, Pair, Scorecard, Times
 from pytest_voicebench.writers.failure import failure_text
 
@@ -55,7 +55,11 @@ def stale() -> Item:
     """Called with the city that was taken back, before the user had finished."""
     said = "Find me a flight to Rome, um, no wait, to Milan, on June first. Sorry, June third."
     item = replace(
-        scenario(expected("search_flights", destination="Milan", date="2026-06-03"), text=said),
+        scenario(
+            expected("search_flights", destination="Milan", date="2026-06-03"),
+            text=said,
+            retracted=(Retraction(tool="search_flights", args={"destination": "Rome"}, until="to Milan"),),
+        ),
         item_id="travel_19-b",
         title="Two corrections in one breath",
         domain="travel_identity",

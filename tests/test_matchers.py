@@ -234,6 +234,13 @@ def test_a_list_nested_too_deep_is_left_open() -> None:
     assert match("text", deep, deep).verdict == "cannot_tell"
 
 
+@pytest.mark.parametrize("kind", sorted(KINDS))
+@pytest.mark.parametrize("text", ["9" * 100_000, "five " * 50_000, "a b " * 50_000, "(" * 100_000, "1/" * 50_000])
+def test_a_very_long_text_is_judged_at_once(kind: str, text: str) -> None:
+    for expected in (5, "2026-06-03", "EUR", "words"):
+        assert not match(kind, expected, text, today=TODAY).matches
+
+
 def test_aliases_are_further_right_values() -> None:
     """B16."""
     assert match("place", "Bozeman", "Bozo", options={"aliases": ["Bozo"]}).notes == ("alias",)

@@ -94,6 +94,12 @@ def test_results_that_must_not_stand_in_one_table_are_refused(tmp_path: Path, ne
         lay_over(run, rerun)
 
 
+def test_a_run_is_not_laid_over_itself(tmp_path: Path) -> None:
+    run = load_run(a_run(tmp_path / "run", a_result("a")))
+    with pytest.raises(MergeRefused, match="a run of the same name"):
+        lay_over(run, run)
+
+
 def test_a_scenario_without_a_hash_cannot_be_shown_to_be_the_same(tmp_path: Path) -> None:
     run, rerun = laid(tmp_path, [other(scenario_sha256="")], [other(scenario_sha256="")])
     with pytest.raises(MergeRefused, match="are missing"):

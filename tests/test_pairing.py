@@ -181,6 +181,13 @@ def test_calls_that_broke_are_counted_and_never_match() -> None:
     assert scores([expected("ping")], [sound, unknown]).precision == 0.5
 
 
+def test_a_runaway_agent_is_paired_all_the_same() -> None:
+    wanted = [expected("weather", city="Oslo"), expected("weather", city="Rome"), expected("weather", city="Bern")]
+    calls = [call("weather", 1 + n / 100, args={"city": "Nowhere"}) for n in range(3000)]
+    calls += [call("weather", 40, args={"city": c}) for c in ("Bern", "Rome", "Oslo")]
+    assert [p.actual for p in pair(wanted, calls)] == [3002, 3001, 3000]
+
+
 # --- references
 
 SEARCH = expected("search_flights", destination="Oslo")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from test_result_files import a_result
 
-from pytest_voicebench.plan import UNKNOWN_AGENT, Plan, completed, read_plan, write_plan
+from pytest_voicebench.plan import UNKNOWN_AGENT, Plan, completed, read_plan, suite_hashes, write_plan
 from pytest_voicebench.result import Outcome
 
 
@@ -56,3 +56,12 @@ def test_a_plan_comes_back_from_its_file(tmp_path: Path) -> None:
     assert read_plan(tmp_path) is None
     write_plan(tmp_path, plan)
     assert read_plan(tmp_path) == plan
+
+
+def test_a_suites_hash_changes_with_its_scenarios_not_with_their_order_or_the_agents() -> None:
+    items = a_plan("a", "b").items
+    changed = replace(items[0], facts=replace(items[0].facts, expect_sha256="9"))
+    other_agent = replace(items[0], agent=replace(UNKNOWN_AGENT, name="grok"), item_id="grok-a")
+    assert suite_hashes(items) == suite_hashes((*reversed(items), other_agent))
+    assert list(suite_hashes(items)) == ["fdb3"]
+    assert suite_hashes(items) != suite_hashes((changed, items[1]))

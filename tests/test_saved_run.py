@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
-from failures import card, silent, stale
+from failures import card, hostile, silent, stale
+from golden import FOLDER, check_golden
 
 from pytest_voicebench.commands import report
 from pytest_voicebench.conversation import AgentInfo
@@ -17,10 +21,11 @@ from pytest_voicebench.plan import Plan, write_plan
 from pytest_voicebench.result import Facts, Outcome, Result
 from pytest_voicebench.result_files import RunUnreadable, append_result
 from pytest_voicebench.saved_run import load_run
-from pytest_voicebench.scorecard import Manners
+from pytest_voicebench.scorecard import Manners, Scorecard
 from pytest_voicebench.scoring import score
 from pytest_voicebench.summarizing import summarize
 from pytest_voicebench.writers.summary_json import SCHEMA_PATH, summary_bytes
+from pytest_voicebench.writers.terminal import render
 
 AGENT = AgentInfo(name="local", model="tiny.en", clock="virtual", settings={"end_silence_s": 0.8})
 
@@ -61,6 +66,11 @@ def a_result(item_id: str, outcome: Outcome = "passed", **changes: object) -> Re
     return Result(**values | changes)  # type: ignore[arg-type]
 
 
+def outcome_of(scorecard: Scorecard) -> Outcome:
+    """An item's outcome is its Pass."""
+    return "passed" if scorecard.passed else "failed"
+
+
 def a_run(folder: Path, *results: Result, planned: tuple[Result, ...] = ()) -> Path:
     """A run's folder; the items of `planned` never ran."""
     rows = tuple(replace(r, outcome="not_run", scorecard=None, error_kind=None) for r in (*results, *planned))
@@ -87,6 +97,35 @@ def test_without_a_plan_all_that_is_there_counts_and_a_note_says_so(tmp_path: Pa
     ]
     assert run.notes == (f"{tmp_path}: no plan.json, so items that never ran are not counted",)
     assert run.header == {"run": tmp_path.name}
+
+
+def test_a_run_that_ended_before_its_first_result_has_only_items_that_never_ran(tmp_path: Path) -> None:
+    run = load_run(a_run(tmp_path / "r", planned=(a_result("a"), a_result("b"))))
+    assert [r.outcome for r in run.results] == ["not_run", "not_run"]
+    assert "0/2 scored" in render(run.summary(), color=False)
+
+
+def test_tables_of_real_results_look_as_they_did(tmp_path: Path) -> None:
+    cards = [score(scenario, conversation) for scenario, conversation, _ in (stale(), silent(), hostile())]
+    grok = replace(AGENT, name="grok", clock="wall", settings={})
+    run = a_run(
+        tmp_path / "r",
+        a_result("local-a", outcome_of(cards[0]), scorecard=cards[0]),
+        a_result("local-b", outcome_of(cards[1]), scorecard=cards[1]),
+        a_result("local-c", "error", cause="line dropped"),
+        a_result("local-d", "skipped", cause="no recording"),
+        a_result("grok-a", outcome_of(cards[2]), agent=grok, scorecard=cards[2]),
+        a_result("grok-b", "failed", agent=grok),
+        planned=(a_result("grok-c", agent=grok), a_result("grok-d", agent=grok)),
+    )
+    check_golden(FOLDER / "terminal_of_results.txt", render(load_run(run).summary(), color=False).encode())
+
+
+def test_report_prints_what_the_console_can_show(tmp_path: Path) -> None:
+    folder = a_run(tmp_path / "r", a_result("a", agent=replace(AGENT, name="café ☕")))
+    command = [sys.executable, "-m", "pytest_voicebench", "report", str(folder)]
+    done = subprocess.run(command, env={**os.environ, "PYTHONIOENCODING": "cp1252"}, capture_output=True, check=True)
+    assert "café \\u2615" in done.stdout.decode("cp1252")
 
 
 def test_a_damaged_plan_is_refused_in_one_line(tmp_path: Path) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from builders import call, conversation, expected, scenario, turn
+from builders import call, conversation, expected, scenario, span, turn
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -56,6 +57,15 @@ def test_speech_in_a_pause_of_the_request_is_an_interruption() -> None:
     found = judged(turns=[turn(0.5, 4.6)], speech=[(2.4, 4.0), (6.0, 7.0)])
     assert (found.times.user_end_s, found.manners.interrupted) == (4.6, True)
     assert (found.times.first_response_latency_s, found.times.cause) == (None, "interrupted")
+
+
+@pytest.mark.parametrize(("start_s", "in_pause"), [(2.4, 1), (0.9, 0), (1.5, 1), (4.1, 0)])
+def test_an_interruption_in_a_pause_is_told_apart(start_s: float, in_pause: int) -> None:
+    """E1: the user speaks 0.5 to 1.5 s and 4.1 to 4.6 s."""
+    user = replace(turn(0.5, 4.6), speech=(span(0.5, 1.5), span(4.1, 4.6)))
+    found = judged(turns=[user], speech=[(start_s, start_s + 2.0)])
+    assert (found.turns[0].interruptions, found.turns[0].interruptions_in_pause) == (1, in_pause)
+    assert ("interruption_in_pause" in found.notes) == bool(in_pause)
 
 
 def test_a_mute_agent_has_no_latency() -> None:

@@ -88,11 +88,14 @@ _NAMES: dict[str, str] = {f"{nation} {unit}": code for unit, by in _UNITS.items(
     "hk$": "HKD", "mx$": "MXN", "r$": "BRL", "cn¥": "CNY", "jp¥": "JPY", "loonie": "CAD",
 }  # fmt: skip
 
+_LONGEST_NAME = 60  # characters
 _PLURALS = {"reais": "real", "zlotys": "zloty", "pounds sterling": "pound sterling"}
 
 
 def candidates(name: str) -> frozenset[str] | None:
     """The ISO codes that a name may mean: one where it is clear, several where it is not, None where it is unknown."""
+    if len(name) > _LONGEST_NAME:
+        return None
     folded = " ".join(name.casefold().replace("-", " ").split()).removeprefix("the ")
     if folded.upper() in CODES:
         return frozenset({folded.upper()})

@@ -38,6 +38,7 @@ ORDINALS = {
 } | {"thirtieth": 30}
 _RELATIVE = {"today": 0, "tonight": 0, "tomorrow": 1, "yesterday": -1}
 _FILL = frozenset({"the", "of", "on", "day"})
+_LONGEST = 80  # characters
 _DAYS_IN_MONTH = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
@@ -124,6 +125,8 @@ def next_such_day(month: int, day: int, today: dt.date) -> dt.date:
 @lru_cache(maxsize=4096)
 def read(text: str, today: dt.date | None) -> tuple[Reading, ...]:
     """All readings of a date: none where it is no date, two where day and month can be swapped."""
+    if len(text) > _LONGEST:
+        return ()
     plain = _plain(text).rstrip(".")
     iso = _ISO.fullmatch(plain)
     if iso:

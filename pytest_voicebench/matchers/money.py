@@ -15,6 +15,8 @@ _SHORT_SCALES = {"k": 3, "grand": 3, "m": 6, "mm": 6, "b": 9, "bn": 9}
 _LEADING = re.compile(r"([a-z]{0,3}[$€£¥₹₩₦]|[a-z]{3}(?=[\s\d]))\s*(.+)")
 _CENTS = re.compile(r"(.+?)\s+(?:and\s+)?(\S+(?:\s\S+)?)\s+cents?")
 
+_LONGEST = 200  # characters
+
 Amount = tuple[Number, frozenset[str] | None]
 
 
@@ -36,7 +38,9 @@ def read(value: Json) -> Amount | None:
         return None
     if isinstance(value, int | float):
         return value, None
-    return _read_text(" ".join(value.casefold().split())) if isinstance(value, str) else None
+    if not isinstance(value, str) or len(value) > _LONGEST:
+        return None
+    return _read_text(" ".join(value.casefold().split()))
 
 
 def _read_text(text: str) -> Amount | None:

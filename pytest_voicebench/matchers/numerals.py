@@ -20,6 +20,7 @@ _TEN_NAMES = "twenty thirty forty fifty sixty seventy eighty ninety"
 TENS = {w: n * 10 for n, w in enumerate(_TEN_NAMES.split(), start=2)}
 TENS["fourty"] = 40
 SCALES = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
+_LONGEST = 200  # characters; no number that people say is longer
 _SIGNS = {"minus": -1, "negative": -1, "plus": 1}
 
 
@@ -33,6 +34,8 @@ def read_number(text: str) -> Decimal | None:
 
     Two numbers side by side (`one two`, `twelve fifty`, `nineteen ninety nine`) are not one number.
     """
+    if len(text) > _LONGEST:
+        return None
     text = text.strip().casefold()
     figures = read_figures(text)
     if figures is not None:

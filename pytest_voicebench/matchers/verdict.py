@@ -61,7 +61,10 @@ def cannot_tell(why: str, *notes: str) -> Match:
 
 def quote(value: Json) -> str:
     """A value as a reader recognises it, at most 60 characters."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except RecursionError:
+        return "a deeply nested value"
     return text if len(text) <= 60 else text[:57] + "..."
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from pytest_voicebench.conversation import Call, Json
@@ -38,8 +39,17 @@ def pair_calls(expected: Sequence[ExpectedCall], calls: Sequence[Call], rules: R
     return tuple(pairs[n] for n in range(len(expected)))
 
 
+def _by_time(calls: Sequence[Call]) -> list[int]:
+    at = Counter(call.at_ticks for call in calls)
+    together = {n: _canonical(call) for n, call in enumerate(calls) if at[call.at_ticks] > 1}
+    return sorted(range(len(calls)), key=lambda n: (calls[n].at_ticks, together.get(n, ""), n))
+
+
 def _canonical(call: Call) -> str:
-    return json.dumps([call.name, call.arguments], sort_keys=True, default=str)
+    try:
+        return json.dumps([call.name, call.arguments], sort_keys=True, default=str)
+    except RecursionError:  # arguments nested too deep to write down keep the order of the log
+        return call.name
 
 
 def _layers(expected: Sequence[ExpectedCall]) -> Iterable[list[int]]:

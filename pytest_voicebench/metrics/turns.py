@@ -55,6 +55,7 @@ def _score_turn(turn: Utterance, until: int | None, spans: Sequence[Span], durat
         start_s=to_seconds(turn.start_ticks),
         end_s=to_seconds(turn.end_ticks),
         interruptions=len(interruptions),
+        interruptions_in_pause=sum(_in_pause(s, turn) for s in interruptions),
         backchannels=len(backchannels),
         interruption_depth_s=to_seconds(turn.end_ticks - interruptions[0].start_ticks) if interruptions else None,
         reply_start_s=None if reply is None else to_seconds(reply),
@@ -65,6 +66,11 @@ def _score_turn(turn: Utterance, until: int | None, spans: Sequence[Span], durat
 
 def _is_backchannel(span: Span, turn: Utterance) -> bool:
     return span.end_ticks - span.start_ticks < to_ticks(BACKCHANNEL_S) and span.end_ticks < turn.end_ticks
+
+
+def _in_pause(span: Span, turn: Utterance) -> bool:
+    """Whether agent speech began between the stretches of the user's; False where the timing file gave none."""
+    return bool(turn.speech) and not any(s.start_ticks <= span.start_ticks < s.end_ticks for s in turn.speech)
 
 
 def turn_at(turns: Sequence[Utterance], at_ticks: int) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -16,7 +17,8 @@ from pytest_voicebench.writers.plain_text import one_line, pad, value_text
 Json = Any
 
 WIDTH = 100
-MOST_CALL_LINES = 12
+MOST_CALL_LINES = 10
+MOST_TEXT_LINES = 3
 
 CAUSES = {
     "stale": "stale: the user said it, then took it back",
@@ -31,9 +33,9 @@ def failure_text(
 ) -> str:
     """Expected and called side by side, the first difference and its cause, the times, where to hear it, how to rerun.
 
-    At most 27 lines of text without colour. `folder` is the item's folder, written as it is given. Text of the agent
-    and of the scenario is shown with control characters and line ends escaped, cut to the width; the path and the
-    command are never cut.
+    At most 31 lines, mostly below 22, without colour. `folder` is the item's folder, written as it is given. Text of
+    the agent and of the scenario is shown with control characters and line ends escaped, cut to the width; the path and
+    the command are never cut.
     """
     lines = [
         one_line(f"{scenario.item_id}: {scenario.title}{_traits(scenario)}", WIDTH),
@@ -145,7 +147,7 @@ def _call_head(calls: tuple[Call, ...], index: int, card: Scorecard) -> str:
     if call.status != "executed":
         parts.append(f"{call.status} ({call.reason})" if call.reason else call.status)
     if index in card.premature_commits:
-        parts.append("premature")
+        parts.append("premature commit")
     return " ".join(parts)
 
 
@@ -208,13 +210,22 @@ def _seconds(value_s: float | None, since_s: float | None = None) -> str:
 
 
 def _voices(scenario: Scenario, conversation: Conversation) -> list[str]:
+    """What the user said, what the agent heard, what it said."""
     spoken = " ".join(u.text for u in conversation.turns) or scenario.stimulus_text
     heard = " ".join(t.text for t in conversation.transcripts if t.speaker == "user")
     said = " ".join(_as_heard(t.heard_text, t.text) for t in conversation.transcripts if t.speaker == "agent")
-    lines = [f"  user      {spoken}"]
-    lines.append(f"  heard     {heard or '(the agent gives no transcript of the user)'}")
-    lines.append(f"  said      {said or '(the agent gives no transcript of itself)'}")
-    return [one_line(line, WIDTH) for line in lines]
+    heard = "(word for word)" if heard and heard == spoken else heard
+    return [
+        *_labelled("user", spoken or "(nothing)"),
+        *_labelled("heard", heard or "(the agent gives no transcript of the user)"),
+        *_labelled("said", said or "(the agent gives no transcript of itself)"),
+    ]
+
+
+def _labelled(label: str, text: str) -> list[str]:
+    """The text behind its label, on up to three lines."""
+    lines = textwrap.wrap(one_line(text), WIDTH - 12, max_lines=MOST_TEXT_LINES, placeholder=" ...") or [""]
+    return [one_line(f"  {label if i == 0 else '':<10}{line}", WIDTH) for i, line in enumerate(lines)]
 
 
 def _as_heard(heard: str | None, text: str) -> str:

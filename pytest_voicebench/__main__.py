@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import io
 import sys
 
 COMMANDS = {
@@ -19,6 +20,9 @@ COMMANDS = {
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command; its exit status, 2 where there is no such command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a console without UTF-8 still gets every line
     arguments = sys.argv[1:] if argv is None else argv
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(_usage())

@@ -100,7 +100,7 @@ class Toolbox:
 
     def state_sha256(self) -> str:
         """SHA-256 of the state as canonical JSON."""
-        return hashlib.sha256(_canonical(self._state).encode()).hexdigest()
+        return hashlib.sha256(_canonical(self._state).encode("utf-8", "surrogatepass")).hexdigest()
 
     def _result(self, tool: Tool, arguments: dict[str, Json]) -> tuple[Json, str | None]:
         """The tool's answer, and the reason where it is an error."""

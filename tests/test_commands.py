@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -108,3 +109,13 @@ def test_the_next_command_leads_to_another_folder(packaged: Path, capsys: pytest
 def test_an_unknown_suite_is_told(packaged: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["suites", "copy", "god", "."]) == 1
     assert capsys.readouterr().err == 'there is no suite "god"; did you mean "good"?\n'
+
+
+def test_a_console_without_utf_8_still_gets_every_line(tmp_path: Path) -> None:
+    path = tmp_path / "caf\u00e9.yaml"
+    path.write_text("voicebench: 1\nkind: \u2615\n", encoding="utf-8")
+    command = [sys.executable, "-m", "pytest_voicebench", "validate", str(path)]
+    result = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert result.returncode == 1
+    assert r'expected tool_use, got "\u2615"' in result.stdout
+    assert "Traceback" not in result.stderr

@@ -6,14 +6,19 @@ import json
 import os
 import re
 import shutil
+import subprocess
+import sys
 from datetime import date
 from pathlib import Path
 
+import numpy as np
 import pytest
+import soundfile
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from pytest_voicebench.loading import SuiteError, check_distinct, is_suite_file, load_suite
+from pytest_voicebench.loading import SuiteError, check_distinct, is_suite_file, load_suite, recordings
 from pytest_voicebench.loading.document import plain, read_document
 from pytest_voicebench.loading.mistakes import Report
 from pytest_voicebench.scenario import RoomTone, Trigger
@@ -321,3 +326,91 @@ def test_no_bytes_make_the_loader_fail_otherwise_than_by_its_own_error(
     with pytest.raises(SuiteError) as caught:
         load_suite(path)
     assert all("\n" not in str(problem) for problem in caught.value.problems)
+
+
+def test_loading_imports_nothing_heavy_and_a_vorbis_suite_needs_no_sound_library() -> None:
+    code = (
+        "import sys; from pathlib import Path; import pytest_voicebench.loading as l;"
+        "heavy = {'numpy', 'yaml', 'pytest', 'jsonschema', 'pydantic', 'soundfile'};"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules);"
+        "l.load_suite(Path(sys.argv[1])); assert 'numpy' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code, str(GOOD / "generated.yaml")], check=True, capture_output=True)
+
+
+TONE = (np.sin(np.arange(16_000) / 10) * 8_000).astype(np.int16)
+
+
+@pytest.mark.parametrize("rate_hz", [8_000, 16_000, 22_050, 44_100, 48_000])
+def test_an_ordinary_vorbis_file_is_as_long_as_libsndfile_says(tmp_path: Path, rate_hz: int) -> None:
+    path = tmp_path / "x.ogg"
+    soundfile.write(path, TONE, rate_hz)
+    info = soundfile.info(path)
+    assert recordings._vorbis_length(path.read_bytes()) == (info.samplerate, info.frames / info.samplerate)
+
+
+@pytest.mark.parametrize("name", ["x.wav", "x.flac", "x.mp3"])
+def test_other_formats_are_left_to_libsndfile(tmp_path: Path, name: str) -> None:
+    soundfile.write(tmp_path / name, TONE, 16_000)
+    assert recordings._vorbis_length((tmp_path / name).read_bytes()) is None
+    length = recordings._length(tmp_path / name, (tmp_path / name).read_bytes(), 0.5)
+    assert not isinstance(length, str)
+    assert length.rate_hz == 16_000
+    assert length.seconds == pytest.approx(1.0, abs=0.1)
+
+
+def test_a_vorbis_file_cut_short_is_read_whole_before_it_is_believed(tmp_path: Path) -> None:
+    path = tmp_path / "x.ogg"
+    soundfile.write(path, np.tile(TONE, 20), 16_000)
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) // 2])
+    assert recordings._vorbis_length(path.read_bytes()) is None
+    length = recordings._length(path, path.read_bytes(), 0.0)
+    assert not isinstance(length, str)
+    assert length.seconds < 15
+
+
+def test_a_wav_whose_header_says_nothing_about_its_length_is_as_long_as_its_samples(tmp_path: Path) -> None:
+    path = tmp_path / "x.wav"
+    soundfile.write(path, TONE, 16_000)
+    data = bytearray(path.read_bytes())
+    at = data.index(b"data") + 4
+    data[at : at + 4] = bytes(4)
+    path.write_bytes(data)
+    assert recordings._length(path, bytes(data), 0.0) == (16_000, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("samples", "rate_hz", "message"),
+    [
+        (np.stack([TONE, TONE], axis=1), 16_000, "x.wav: has two channels; a user's recording has one: save that one as a file of its own"),
+        (TONE, 4_000, "x.wav: its rate is 4000 Hz; convert it to one of 8000 to 96000 Hz"),
+        (TONE[:0], 16_000, "x.wav: no audio: the file has a header and no samples; record it again"),
+    ],
+)
+def test_sound_that_cannot_be_played_is_told_at_collection(
+    suite_folder: Path, samples: NDArray[np.int16], rate_hz: int, message: str
+) -> None:
+    soundfile.write(suite_folder / "audio" / "x.wav", samples, rate_hz)
+    changed(suite_folder / "minimal.yaml", "hello.flac", "x.wav")
+    assert problems(suite_folder / "minimal.yaml") == [f"just_hello.user[0].audio: {message}"]
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"rate_hz": Infinity}', "", "7", '{"speech": 3}'])
+def test_a_timing_file_of_another_kind_is_one_line(suite_folder: Path, text: str) -> None:
+    (suite_folder / "audio" / "hello.json").write_text(text, encoding="utf-8")
+    (problem,) = problems(suite_folder / "minimal.yaml")
+    assert problem.startswith("just_hello.user[0].audio: hello.json: not a")
+
+
+def test_noise_stops_after_five_hundred_mistakes(suite_folder: Path) -> None:
+    rows = "".join(f"      - serch_flights: {{destination: Oslo{n}}}\n" for n in range(20_000))
+    path = changed(suite_folder / "minimal.yaml", "expect: {calls: []}", f"expect:\n     calls:\n{rows}")
+    found = problems(path)
+    assert len(found) == 501
+    assert found[-1] == "file: more than 500 mistakes; the rest is not listed"
+
+
+def test_what_would_move_the_cursor_is_shown_as_an_escape(suite_folder: Path) -> None:
+    path = changed(suite_folder / "minimal.yaml", "kind: tool_use", 'kind: "\\e[2J"')
+    assert problems(path) == [r'suite.kind: expected tool_use, got "\x1b[2J"']

@@ -1,4 +1,4 @@
-"""Workers, crashes, Ctrl-C, JUnit and the repositories in which the plugin must not be noticed: processes of their own."""
+"""Workers, crashes, Ctrl-C, JUnit, and repositories that must not notice the plugin: in processes of their own."""
 
 from __future__ import annotations
 

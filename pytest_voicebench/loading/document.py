@@ -11,25 +11,18 @@ What differs from PyYAML's safe loader, and why:
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_voicebench.loading.mistakes import Report, quoted
+from pytest_voicebench.loading.scalars import TYPED_FIRST, typed
 
 Json = Any
 
 MAX_BYTES = 2_000_000
 MAX_DEPTH = 40
-MAX_INTEGER = 2**53
-
-_NULLS = frozenset(("", "~", "null", "Null", "NULL"))
-_BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
-_NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
-_TYPED_FIRST = frozenset("-+.0123456789tTfFnN~")
 
 
 class Scalar(NamedTuple):
@@ -225,8 +218,8 @@ class _Builder:
         raw = event.value
         if event.tag is not None:
             self._refuse_tag(event, line)
-        if event.implicit[0] and (not raw or raw[0] in _TYPED_FIRST):
-            return self._place(Scalar(line, _typed(raw, line, self.report), raw), line)
+        if event.implicit[0] and (not raw or raw[0] in TYPED_FIRST):
+            return self._place(Scalar(line, typed(raw, line, self.report), raw), line)
         return self._place(Scalar(line, raw, raw), line)
 
     def _refuse_tag(self, event: Any, line: int) -> None:
@@ -272,31 +265,3 @@ class _Builder:
             mapping.entries[key] = node
             mapping.lines[key] = top.key_line
         top.key = None
-
-
-def _typed(raw: str, line: int, report: Report) -> str | int | float | bool | None:
-    """The value of a plain scalar."""
-    if raw in _NULLS:
-        return None
-    if raw in _BOOLEANS:
-        return _BOOLEANS[raw]
-    if match := _NUMBER.fullmatch(raw):
-        return _number(raw, match.group(2) is None and match.group(3) is None, line, report)
-    if _NOT_FINITE.fullmatch(raw):
-        report.add(line, "yaml", f"{raw} is not a number that JSON can hold; quote it where it is text")
-    return raw
-
-
-def _number(raw: str, whole: bool, line: int, report: Report) -> int | float:
-    if whole and len(raw) < 16:
-        return int(raw)
-    if whole:
-        if len(raw) > 18 or abs(int(raw)) > MAX_INTEGER:
-            report.add(line, "yaml", f"{quoted(raw, 30)}: a whole number above 2^53 loses digits in JSON; quote it")
-            return 0
-        return int(raw)
-    value = float(raw)
-    if not math.isfinite(value):
-        report.add(line, "yaml", f"{quoted(raw, 30)} is too large a number for JSON; quote it where it is text")
-        return 0.0
-    return value

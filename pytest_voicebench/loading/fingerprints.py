@@ -15,7 +15,7 @@ Json = Any
 def digest(value: Json) -> str:
     """SHA-256 of canonical JSON: keys sorted, no spaces, UTF-8."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def suite_digest(info: SuiteInfo, code: dict[str, str]) -> str:

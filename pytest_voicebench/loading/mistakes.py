@@ -28,6 +28,14 @@ class SuiteError(Exception):
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
+MAX_MISTAKES = 500
+"""More than these are not collected: a file of another kind, or of noise, would cost minutes."""
+
+
+class TooManyMistakes(Exception):  # noqa: N818 - says what happened
+    """Raised by a report that is full; `load_suite` stops there."""
+
+
 class Report:
     """Collects the mistakes of one file; `of` gives the report of another file of the same suite."""
 
@@ -36,12 +44,22 @@ class Report:
         self.mistakes: list[Mistake] = [] if mistakes is None else mistakes
 
     def add(self, line: int, where: str, what: str) -> None:
-        """Note a mistake. What comes from the file is put on one line and kept short."""
-        self.mistakes.append(Mistake(path=self.path, line=line, where=where, what=" ".join(what.split())))
+        """Note a mistake. What comes from the file is put on one line, made visible and kept short."""
+        if len(self.mistakes) >= MAX_MISTAKES:
+            raise TooManyMistakes
+        self.mistakes.append(Mistake(path=self.path, line=line, where=_shown(where, 160), what=_shown(what, 600)))
 
     def of(self, path: Path) -> Report:
         """A report for another file that adds to the same list."""
         return Report(path, self.mistakes)
+
+
+def _shown(text: str, limit: int) -> str:
+    """Text on one line; what would not print (or would move a terminal's cursor) as an escape."""
+    line = " ".join(text.split())
+    if not line.isprintable():
+        line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+    return line if len(line) <= limit else line[: limit - 3] + "..."
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -10,7 +10,7 @@ from typing import Literal, cast
 from pytest_voicebench.loading.document import Mapping, Node, Scalar, read_document
 from pytest_voicebench.loading.fields import Fields, as_text, describe
 from pytest_voicebench.loading.folder import Folder
-from pytest_voicebench.loading.mistakes import Mistake, Report, SuiteError, quoted
+from pytest_voicebench.loading.mistakes import MAX_MISTAKES, Mistake, Report, SuiteError, TooManyMistakes, quoted
 from pytest_voicebench.loading.scenarios import Reader
 from pytest_voicebench.loading.speaker_file import read_speakers
 from pytest_voicebench.loading.tool_file import read_tools
@@ -47,13 +47,24 @@ def load_suite(path: Path) -> Suite:
     read, not decoded; no code of the suite runs.
     """
     report = Report(path)
-    root = read_document(path, report)
-    if root is not None and not isinstance(root, Mapping):
-        report.add(root.line, "suite", f"expected a mapping that starts with voicebench: 1, got {describe(root)}")
-    suite = _suite(root, path, report) if isinstance(root, Mapping) else None
+    try:
+        suite = _read(path, report)
+    except TooManyMistakes:
+        rest = Mistake(
+            path=path, line=1, where="file", what=f"more than {MAX_MISTAKES} mistakes; the rest is not listed"
+        )
+        raise SuiteError([*_in_order(report.mistakes, path), rest]) from None
     if suite is None or report.mistakes:
         raise SuiteError(_in_order(report.mistakes, path))
     return suite
+
+
+def _read(path: Path, report: Report) -> Suite | None:
+    root = read_document(path, report)
+    if root is None or isinstance(root, Mapping):
+        return root and _suite(root, path, report)
+    report.add(root.line, "suite", f"expected a mapping that starts with voicebench: 1, got {describe(root)}")
+    return None
 
 
 def _in_order(mistakes: list[Mistake], path: Path) -> list[Mistake]:

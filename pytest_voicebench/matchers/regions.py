@@ -37,8 +37,8 @@ _CITIES = """
     istanbul=turkey cairo=egypt tokyo=japan kyoto=japan osaka=japan beijing=china shanghai=china seoul=south_korea
     bangkok=thailand delhi=india mumbai=india sydney=australia melbourne=australia toronto=canada vancouver=canada
     montreal=canada mexico_city=mexico cancun=mexico buenos_aires=argentina rio_de_janeiro=brazil
-    dubai=united_arab_emirates cape_town=south_africa lagos=nigeria nairobi=kenya auckland=new_zealand tel_aviv=israel lima=peru
-    reykjavik=iceland
+    dubai=united_arab_emirates cape_town=south_africa lagos=nigeria nairobi=kenya auckland=new_zealand
+    tel_aviv=israel lima=peru reykjavik=iceland
 """
 
 

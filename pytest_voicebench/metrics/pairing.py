@@ -54,7 +54,7 @@ def _canonical(call: Call) -> str:
 
 def _layers(expected: Sequence[ExpectedCall]) -> Iterable[list[int]]:
     """Expected calls in rounds that refer only to earlier rounds; references in a circle come last, unresolved."""
-    needs = {n: set(referred_calls(dict(call.args))) for n, call in enumerate(expected)}
+    needs = {n: set(referred_calls(call.args)) for n, call in enumerate(expected)}
     settled: set[int] = set()
     while needs:
         ready = [n for n, refers in needs.items() if refers <= settled] or list(needs)

@@ -13,13 +13,27 @@ from pytest_voicebench.metrics.mentions import agent_words_heard, is_mentioned
 from pytest_voicebench.metrics.pairing import pair_calls
 from pytest_voicebench.metrics.retraction import premature_commits
 from pytest_voicebench.metrics.timing import is_filler, is_preemptive, spoke_before_first_call, times
-from pytest_voicebench.metrics.turns import greetings, turn_scores
+from pytest_voicebench.metrics.turns import BACKCHANNEL_S, RESPONSE_TIMEOUT_S, greetings, turn_scores
 from pytest_voicebench.scenario import Requirement, Scenario
 from pytest_voicebench.scorecard import Manners, Pair, Scorecard, Times, TurnScore, WrongCause
-from pytest_voicebench.validity import blocks_were_late
+from pytest_voicebench.validity import LATE_P99_S, blocks_were_late
 
 SCORE_SET = "voicebench"
 SCORE_VERSION = 1
+
+RULES: Mapping[str, str | float] = {
+    "pass": "tools_ok and args_ok and spoke, and the scenario's pass_requires",
+    "counted_calls": "executed, failed, rejected",
+    "number_strings": "read, noted type_mismatch",
+    "tolerance": "none, unless a parameter says approx",
+    "agent_backchannel_below_s": BACKCHANNEL_S,
+    "response_timeout_s": RESPONSE_TIMEOUT_S,
+    "late_blocks_p99_above_s": LATE_P99_S,
+    "percentiles": "linear",
+    "intervals": "Wilson 95 %",
+    "judge": "none",
+}
+"""The rules and thresholds behind the numbers, for the head of a report."""
 
 
 def score(scenario: Scenario, conversation: Conversation) -> Scorecard:

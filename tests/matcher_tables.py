@@ -307,7 +307,11 @@ TABLES: dict[str, Table] = {
             *each("São Paulo", "sa\u0303o paulo", "SÃO PAULO"),
             *each("North Shore Road", "N Shore Rd", "N. Shore Road"),
             *each("San Francisco", "SF", "San Fran"),
-            *each("Washington, D.C.", "Washington DC"),
+            *each("Washington, D.C.", "Washington DC", "Washington"),
+            *each("Milan", "Milan, Italy", "milan italy"),
+            *each("Austin, Texas", "Austin", "Austin, TX", "Austin TX", "Austin, TX, USA", "austin, u.s.a."),
+            *each("New York", "New York, NY", "New York City, New York", "NYC, USA"),
+            *each("Springfield, IL", "Springfield, Illinois"),
         ],
         rejects=[
             *each("Milan", "Rome", "Milano", "", "Milan Rome", 5, True, ["Milan"], "MIL", "Italy"),
@@ -316,6 +320,10 @@ TABLES: dict[str, Table] = {
                 "12 Main Street", "21 Main Street", "12 Main Road", "Main Street", "12 Main Saint", "12 Maine Street"
             ),
             *each("Vegas", "Vega", "Los Vegas"),
+            *each("Paris", "Paris, Texas", "Paris TX", "Paris, Italy"),
+            *each("Austin, Texas", "Austin, Minnesota", "Dallas, Texas", "Texas"),
+            *each("Springfield, IL", "Springfield, Ohio"),
+            *each("12 Main Street", "12 Main Street, Springfield"),
             *each("North Road", "South Road", "S Road"),
             *each("São Paulo", "Sao Tome"),
             *each("Saint Louis", "Street Louis"),
@@ -326,7 +334,11 @@ TABLES: dict[str, Table] = {
             *each("5th Avenue", "6th Avenue", "5th Avenu", "55th Avenue"),
             *each("Paris", "Pari", "Parma"),
         ],
-        open=[("Portland", "Portland, Maine"), ("Milan", "Milan, Italy"), ("Austin, Texas", "Austin")],
+        open=[
+            *each("Portland", "Portland, Maine", "Portland, USA"),
+            ("Springfield, Illinois", "Springfield"),
+            ("Springfield, Illinois", "Springfield, USA"),
+        ],
     ),
     "text": Table(
         accepts=[

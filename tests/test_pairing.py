@@ -277,6 +277,10 @@ def test_a_call_that_needs_a_result_must_come_after_it() -> None:
     late, early = booked("F10"), sorted(booked("F10", at_s=5.0), key=lambda c: c.at_ticks)
     assert in_order(expect, pair([SEARCH, BOOK], late), late) is True
     assert in_order(expect, pair([SEARCH, BOOK], early), early) is False
+    too_soon = booked("F10", at_s=11.005)  # the search was made at 11.0 s and answered at 11.01 s
+    assert in_order(expect, pair([SEARCH, BOOK], too_soon), too_soon) is False
+    at_once = booked("F10", at_s=11.01)
+    assert in_order(expect, pair([SEARCH, BOOK], at_once), at_once) is True
 
 
 def test_calls_may_come_in_any_order_unless_written_otherwise() -> None:

@@ -86,6 +86,7 @@ def test_a_greeting_is_no_answer() -> None:
     found = judged(turns=[turn(2.0, 9.0)], speech=[(0.2, 1.9), (10.5, 12.0)])
     assert (found.times.first_response_latency_s, found.manners.greetings) == (1.5, 1)
     assert not found.manners.interrupted
+    assert greetings(conversation(speech=[(1.0, 1.5)])) == 0  # with the user's first word, not before it
     silent = judged(turns=[turn(2.0, 9.0)], speech=[(0.2, 1.9)])
     assert not silent.spoke
 
@@ -98,6 +99,8 @@ def test_calls_before_the_users_end_are_preemptive_and_signed() -> None:
     later = judged(call("ping", 13.1), turns=[turn(1.0, 12.0)], speech=[(14.0, 15.0)])
     assert later.manners.preemptive is False
     assert later.times.tool_call_latency_s == pytest.approx(1.1)
+    at_the_end = judged(call("ping", 12.0), turns=[turn(1.0, 12.0)], speech=[(14.0, 15.0)])
+    assert (at_the_end.manners.preemptive, at_the_end.times.tool_call_latency_s) == (False, 0.0)
 
 
 def test_the_first_call_is_the_earliest_not_the_first_logged() -> None:

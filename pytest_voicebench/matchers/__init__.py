@@ -35,6 +35,7 @@ KINDS: Mapping[str, Matcher] = {
 """Every kind that `match:` may name."""
 
 _MAX_DEPTH = 40
+_SCALARS = frozenset({str, int, float, bool})
 
 
 def match(
@@ -118,7 +119,7 @@ def _compare(kind: str, expected: Json, actual: Json, context: Context, depth: i
         return reject(expected, actual, "absent" if actual is None else "nothing was expected")
     if depth > _MAX_DEPTH:
         return cannot_tell(f"nested more than {_MAX_DEPTH} deep")
-    if kind != "exact":
+    if kind != "exact" and not (type(expected) in _SCALARS and type(actual) in _SCALARS):
         if isinstance(expected, list | tuple):
             return _compare_lists(kind, expected, actual, context, depth)
         if isinstance(expected, Mapping):

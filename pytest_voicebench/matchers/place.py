@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pytest_voicebench.matchers.regions import STATES, home, region
 from pytest_voicebench.matchers.text import words
 from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Match, accept, as_text, cannot_tell, reject
 
@@ -26,43 +27,52 @@ _NICKNAMES: dict[tuple[str, ...], tuple[str, ...]] = {
     }.items()
 }  # fmt: skip
 
-_REGION_NAMES = """
-    al ak az ar ca co ct de fl ga hi id il in ia ks ky la me md ma mi mn ms mo mt ne nv nh nj nm ny nc nd oh ok
-    or pa ri sc sd tn tx ut vt va wa wv wi wy dc usa us uk alabama alaska arizona arkansas california colorado
-    connecticut delaware florida georgia hawaii idaho illinois indiana iowa kansas kentucky louisiana maine
-    maryland massachusetts michigan minnesota mississippi missouri montana nebraska nevada ohio oklahoma oregon
-    pennsylvania tennessee texas utah vermont virginia washington wisconsin wyoming france italy spain germany
-    japan china india mexico canada australia brazil portugal greece ireland netherlands austria switzerland
-    england scotland
-"""
-_REGIONS = frozenset(_REGION_NAMES.split()) | {
-    "united states",
-    "united kingdom",
-    "new york",
-    "new jersey",
-    "new mexico",
-    "north carolina",
-    "south carolina",
-}
-
 
 def place(expected: Json, actual: Json, context: Context) -> Match:
-    """The same place by name: `5th Ave` is `5th Avenue`, `Vegas` is `Las Vegas`.
+    """The same place by name: `5th Ave` is `5th Avenue`, `Vegas` is `Las Vegas`, `Austin, TX` is `Austin`.
 
-    A region added to or left off a name (`Portland, Maine` for `Portland`) is cannot_tell: it takes a map. List such
-    forms as aliases.
+    A region added to or left off a name is right where it is that of the well-known city, wrong where it is another's
+    (`Paris, Texas`), and cannot_tell for other names: that takes a map. List such forms as aliases.
     """
     wanted, given = as_text(expected), as_text(actual)
     if wanted is None or given is None:
         return reject(expected, actual, "not a place")
     if wanted == given:
         return EQUAL
-    a, b = _name(wanted), _name(given)
-    if _same(a, b):
+    if _same(_name(wanted), _name(given)):
         return accept("the same place")
-    if _differ_by_region(wanted, given) or _differ_by_region(given, wanted):
-        return cannot_tell(f"{given!r} and {wanted!r} differ by a region; list it as an alias if it is right", "region")
-    return reject(expected, actual)
+    return _compare_regions(wanted, given) or reject(expected, actual)
+
+
+def _compare_regions(wanted: str, given: str) -> Match | None:
+    """The verdict on two names that differ in their regions; None where they differ otherwise."""
+    (base, regions), (other, others) = _split(wanted), _split(given)
+    if not _same(base, other) or not (regions or others):
+        return None
+    own = home(" ".join(base))
+    if own:
+        fits = regions <= own and others <= own
+        return accept("the same place") if fits else reject(wanted, given, "a place of that name elsewhere")
+    if regions == others:
+        return accept("the same place")
+    if regions and others and regions | others <= STATES:
+        return reject(wanted, given, "a place of that name elsewhere")
+    return cannot_tell(f"{given!r} and {wanted!r} differ by a region; list it as an alias if it is right", "region")
+
+
+def _split(name: str) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The words of a name and the regions it names behind commas, or behind a well-known city."""
+    base, *rest = [part.strip() for part in name.split(",")]
+    regions = [region(" ".join(words(part))) for part in rest if part]
+    if rest and None not in regions:
+        return _name(base), frozenset(r for r in regions if r is not None)
+    found = words(name)
+    for size in (1, 2):
+        last = region(" ".join(found[-size:])) if len(found) > size else None
+        city = _NICKNAMES.get(found[:-size], found[:-size])
+        if last is not None and home(" ".join(city)):
+            return city, frozenset({last})
+    return _name(name), frozenset()
 
 
 def _name(name: str) -> tuple[str, ...]:
@@ -81,9 +91,3 @@ def _same_word(a: str, b: str) -> bool:
 
 def _forms(word: str) -> frozenset[str]:
     return _FORMS.get(word) or frozenset({word})
-
-
-def _differ_by_region(short: str, long: str) -> bool:
-    base, *regions = [part.strip() for part in long.split(",")]
-    named = [" ".join(words(region)).replace(".", "") for region in regions if region]
-    return bool(named) and all(r in _REGIONS for r in named) and _same(_name(short), _name(base))

@@ -85,6 +85,8 @@ def expand(value: Json, results: Mapping[int, Json]) -> tuple[Json, ...]:
     if isinstance(value, str):
         reference = parse(value) if value.startswith("$") else None
         return (value,) if reference is None else resolve(reference, results)
+    if value is None or isinstance(value, int | float):
+        return (value,)
     if isinstance(value, list | tuple) and any(True for _ in referred_calls(value)):
         return tuple(list(one) for one in islice(product(*(expand(v, results) for v in value)), _MOST_READINGS))
     if isinstance(value, Mapping) and any(True for _ in referred_calls(value)):

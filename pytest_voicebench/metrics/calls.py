@@ -66,7 +66,7 @@ def in_order(expect: Expectation, pairs: Sequence[Pair], calls: Sequence[Call]) 
     verdicts = [
         _after_result(made[n], made[source])
         for n, call in enumerate(expect.calls)
-        for source in referred_calls(dict(call.args))
+        for source in referred_calls(call.args)
         if n in made and source in made
     ]
     if expect.ordered:

@@ -54,7 +54,7 @@ def _canonical(call: Call) -> str:
 
 def _layers(expected: Sequence[ExpectedCall]) -> Iterable[list[int]]:
     """Expected calls in rounds that refer only to earlier rounds; references in a circle come last, unresolved."""
-    needs = {n: set(referred_calls(dict(call.args))) for n, call in enumerate(expected)}
+    needs = {n: set(referred_calls(call.args)) for n, call in enumerate(expected)}
     settled: set[int] = set()
     while needs:
         ready = [n for n, refers in needs.items() if refers <= settled] or list(needs)
@@ -75,11 +75,10 @@ def _assign_tool(
     if not offered:
         return [Pair(expected=n, actual=None, tool=expected[n].tool) for n in wanted]
     judged = [[judge_arguments(expected[n], calls[a], results, rules) for a in offered] for n in wanted]
-    # One matching argument outweighs any number of "this call could run at all".
-    scale = 2 * len(wanted) + 1
+    # A rejected call has no arguments that could match; it is taken where no other call is left.
     weights = [
         [
-            scale * sum(s.verdict == "match" for s in scores) + (1 if calls[a].status == "rejected" else 2)
+            sum(s.verdict == "match" for s in scores) + (1 if calls[a].status == "rejected" else 2)
             for scores, a in zip(row, offered, strict=True)
         ]
         for row in judged

@@ -119,3 +119,15 @@ def test_a_console_without_utf_8_still_gets_every_line(tmp_path: Path) -> None:
     assert result.returncode == 1
     assert r'expected tool_use, got "\u2615"' in result.stdout
     assert "Traceback" not in result.stderr
+
+
+def test_validate_remarks_on_recordings_that_no_scenario_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = Path(shutil.copytree(GOOD, tmp_path / "good"))
+    shutil.copy(folder / "audio" / "hello.flac", folder / "audio" / "orphan.flac")
+    assert main(["validate", str(folder)]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == f"note: {folder / 'audio' / 'orphan.flac'}: no scenario names this recording\n"
+    assert main(["validate", str(folder / "travel.yaml")]) == 0
+    assert capsys.readouterr().err == ""

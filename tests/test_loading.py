@@ -383,7 +383,11 @@ def test_a_wav_whose_header_says_nothing_about_its_length_is_as_long_as_its_samp
 @pytest.mark.parametrize(
     ("samples", "rate_hz", "message"),
     [
-        (np.stack([TONE, TONE], axis=1), 16_000, "x.wav: has two channels; a user's recording has one: save that one as a file of its own"),
+        (
+            np.stack([TONE, TONE], axis=1),
+            16_000,
+            "x.wav: has two channels; a user's recording has one: save that one as a file of its own",
+        ),
         (TONE, 4_000, "x.wav: its rate is 4000 Hz; convert it to one of 8000 to 96000 Hz"),
         (TONE[:0], 16_000, "x.wav: no audio: the file has a header and no samples; record it again"),
     ],

@@ -19,6 +19,12 @@ SCHEMA = {
         "city": {"type": "string", "description": "the city"},
         "days": {"type": "integer", "minimum": 1, "default": 3},
         "unit": {"type": "string", "enum": ["c", "f"]},
+        "place": {
+            "type": "object",
+            "properties": {"lat": {"type": "number"}},
+            "additionalProperties": False,
+            "required": ["lat"],
+        },
     },
     "required": ["city"],
     "additionalProperties": False,
@@ -32,6 +38,12 @@ OURS = {
             "city": {"type": "string", "required": True, "description": "the city"},
             "days": {"type": "integer", "minimum": 1, "default": 3},
             "unit": {"type": "string", "enum": ["c", "f"]},
+            "place": {
+                "type": "object",
+                "properties": {"lat": {"type": "number"}},
+                "additionalProperties": False,
+                "needs": ["lat"],
+            },
         },
         **MOCK,
     }

@@ -123,8 +123,12 @@ def _is_clean(data: bytes, report: Report) -> bool:
 def _events(data: bytes) -> Iterator[Any]:
     import yaml
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml where PyYAML was built with it
-    return yaml.parse(data, Loader=loader)
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(data)  # libyaml where PyYAML was built with it
+    try:
+        while not isinstance(event := loader.get_event(), yaml.StreamEndEvent):  # yaml.parse asks twice for each
+            yield event
+    finally:
+        loader.dispose()
 
 
 def _yaml_error() -> type[Exception]:

@@ -18,10 +18,21 @@ from pytest_voicebench.tools import MATCHERS, JsonType, Parameter, Tool, Toolset
 TYPES = ("string", "integer", "number", "boolean", "array", "object")
 CONSTRAINTS = (
     *("items", "properties", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
-    *("minLength", "maxLength", "pattern", "minItems", "maxItems", "uniqueItems"),
+    *("minLength", "maxLength", "pattern", "minItems", "maxItems", "uniqueItems", "additionalProperties"),
 )
 TOOL_KEYS = ("description", "parameters", "writes", "returns", "answer", "latency_s")
-PARAMETER_KEYS = ("type", "required", "default", "enum", "format", "description", "match", "options", *CONSTRAINTS)
+PARAMETER_KEYS = (
+    "type",
+    "required",
+    "default",
+    "enum",
+    "format",
+    "description",
+    "match",
+    "options",
+    "needs",
+    *CONSTRAINTS,
+)
 TOOL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 PARAMETER_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 NOT_TOOLS = ("allow_extra",)  # stands beside a tool's name in an expected call
@@ -128,6 +139,9 @@ def _typed(node: Node, kind: str | None, where: str, report: Report) -> Json:
 def _constraints(fields: Fields, report: Report) -> dict[str, Json]:
     """The JSON Schema keywords that agents and the mock see as written; a mistake where they are no valid schema."""
     found = {name: plain(fields.entries[name]) for name in CONSTRAINTS if name in fields.entries}
+    needs = fields.texts("needs")  # what an object must hold: JSON Schema's `required`, a word that parameters use
+    if needs:
+        found["required"] = list(needs)
     if found:
         from jsonschema import Draft202012Validator, SchemaError
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_voicebench.loading.document import Listing, Mapping, Node, Scalar
-from pytest_voicebench.loading.fields import as_text, describe
+from pytest_voicebench.loading.fields import Fields, as_text, describe
 from pytest_voicebench.loading.mistakes import Report
 
 MOCK_KEYS = ("writes", "returns", "answer", "latency_s")
@@ -53,9 +53,10 @@ def _ours(item: Mapping, inner: Mapping, where: str, report: Report) -> Mapping:
         report.add(kind.line, f"{where}.type", f"expected function, got {describe(kind)}")
     entries = {name: node for name, node in inner.entries.items() if name not in _PASSED_OVER}
     lines = dict(inner.lines)
-    for name in item.entries if item is not inner else ():
-        if name not in ("type", "function"):  # the mock's keys stand beside `function`
-            entries[name], lines[name] = item.entries[name], item.lines[name]
+    if item is not inner:  # the mock's keys stand beside `function`
+        beside = Fields(item, where, report, ("type", "function", *MOCK_KEYS)).entries
+        entries |= {name: beside[name] for name in MOCK_KEYS if name in beside}
+        lines |= item.lines
     schemas = [inner.entries[key] for key in _SCHEMA_KEYS if key in inner.entries]
     if schemas:
         entries["parameters"] = _parameters(schemas[0], where, report)
@@ -96,5 +97,8 @@ def _parameter(node: Node, needed: bool) -> Node:
         others = [k for k in kind.items if not (isinstance(k, Scalar) and k.raw == "null")]
         if len(others) == 1 and len(kind.items) == 2:
             entries["type"], needed = others[0], False
+    lines = {**node.lines, "required": node.line, "needs": node.line}
+    if isinstance(entries.get("required"), Listing):  # of the properties of an object
+        entries["needs"] = entries["required"]
     entries["required"] = Scalar(node.line, needed, str(needed).lower())
-    return Mapping(node.line, entries, {**node.lines, "required": node.line})
+    return Mapping(node.line, entries, lines)

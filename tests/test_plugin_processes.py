@@ -11,7 +11,6 @@ import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-import numpy as np
 import pytest
 from suites_for_pytest import (
     PASSING,
@@ -24,8 +23,6 @@ from suites_for_pytest import (
     write_conftest,
     write_suite,
 )
-
-from pytest_voicebench.plugin.record import _scalar
 
 XDIST = ("xdist.plugin",)
 
@@ -203,11 +200,6 @@ def test_every_run_has_a_junit_file_that_keeps_to_the_strict_schema(tmp_path):
     theirs = ET.parse(tmp_path / "theirs.xml").getroot()
     run_wide = {p.get("name"): p.get("value") for p in theirs.find("testsuite/properties")}
     assert {k: v for k, v in values.items() if k.startswith("voicebench.")} == run_wide
-
-
-def test_properties_are_plain_scalars_whatever_they_were():
-    given = [np.float64(0.5), np.int64(3), np.bool_(True), Path("a"), 1, 0.5, True, "x"]
-    assert [type(_scalar(v)) for v in given] == [float, int, bool, str, int, float, bool, str]
 
 
 def test_a_repository_without_suites_does_not_notice_the_plugin(tmp_path):

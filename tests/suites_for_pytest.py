@@ -106,8 +106,13 @@ OWN_AGENT = """
 import sys
 sys.path.insert(0, {tests!r})
 import asyncio, pytest, pytest_asyncio
-from scripted import Scripted, sound
+import scripted
+from scripted import sound
 from pytest_voicebench.agents.protocol import AgentAbsent, ToolCall
+
+class Scripted(scripted.Scripted):
+    def __repr__(self):  # asyncio prints what a fixture returned, and this one has heard a lot
+        return "Scripted()"
 
 SEARCH = ToolCall(call_id="c1", name="search_flights", arguments={{"destination": "Milan", "date": "2026-06-03"}})
 """

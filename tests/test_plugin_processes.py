@@ -235,3 +235,26 @@ def test_a_mixed_run_beside_async_tests_in_auto_mode_works(tmp_path):
     assert status == 0, text
     assert outcomes(tmp_path) == {"travel_01": ("passed", None)}
     assert "3 passed" in text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_a_terminal_shows_which_conversation_is_held_and_a_file_does_not(tmp_path):
+    import pty
+
+    suite(tmp_path, 2)
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        command(PASSING, plugins=()), cwd=tmp_path, env=environment(TERM="xterm"), stdout=theirs, stderr=theirs
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        try:
+            while piece := os.read(ours, 65536):
+                shown += piece
+        except OSError:  # the other end was closed
+            pass
+    os.close(ours)
+    assert process.returncode == 0, shown
+    assert b"\x1b7 1/2 travel_01" in shown
+    assert b"\x1b7 2/2 travel_02" in shown
+    assert "travel_01" not in run(tmp_path, PASSING, plugins=())[1]

@@ -55,7 +55,7 @@ class ItemRecorder:
         for item, planned in zip(ours, self.plan.items, strict=True):
             item.stash[attempt_key] = Attempt(planned=planned, scenario=scenario_of(item), number=0)
         broken = session.testsfailed and not self.config.getoption("continue_on_collection_errors")
-        if not (self.config.getoption("collectonly") or broken):
+        if not (broken or any(self.config.getoption(name, False) for name in ("collectonly", "setupplan"))):
             from pytest_voicebench.plan import write_plan
 
             folder = run_folder(self.config)

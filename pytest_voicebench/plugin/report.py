@@ -76,8 +76,13 @@ class RunReporter:
             self.start(plan)
         return selection_lines(plan, self.config)
 
+    @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """A worker that died cannot say so; its report comes without a phase, and becomes the item's result."""
+        from pytest_voicebench.plugin.progress import progress_line
+
+        if report.when == "teardown" and hasattr(report, "node"):
+            progress_line(self.config).count()
         if report.failed and report.when not in ("setup", "call", "teardown") and self.plan is not None:
             planned = next((item for item in self.plan.items if item.nodeid == report.nodeid), None)
             if planned is not None and planned.item_id not in {r.item_id for r in self._results()}:

@@ -6,6 +6,7 @@ import importlib
 import json
 import pkgutil
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import stage
 import pytest_voicebench
 from pytest_voicebench.plan import completed, read_plan
 from pytest_voicebench.result_files import read_results
+from pytest_voicebench.scenario import Timing
 from pytest_voicebench.timing_file import timing_path, write_timing
 
 ROOT = Path(__file__).parents[1]
@@ -53,27 +55,33 @@ scenarios:
 
 SCENARIO = """
   - id: {id}
-    title: A flight to {city}
+    title: A flight to Milan
     domain: travel_identity
     difficulty: {difficulty}
     disfluency: [{disfluency}]
     {more}
     user:
-      - say: "Find me a flight to {city} on June third."
+      - say: "Find me a flight to Milan on June third."
         audio: audio/turn.{form}flac
     expect:
       calls:
-        - search_flights: {{destination: {city}, date: 2026-06-03}}
+        - search_flights: {{destination: Milan, date: 2026-06-03}}
 """
 
 
 def scenario_yaml(
-    name: str, *, difficulty: str = "easy", disfluency: str = "filler", more: str = "speakers: [a]", city: str = "Milan"
+    name: str, *, difficulty: str = "easy", disfluency: str = "filler", more: str = "speakers: [a]"
 ) -> str:
     """One scenario: a flight to a city on June third, spoken by a unless `more` says otherwise."""
-    return SCENARIO.format(
-        id=name, difficulty=difficulty, disfluency=disfluency, more=more, city=city, form="{speaker}."
-    )
+    return SCENARIO.format(id=name, difficulty=difficulty, disfluency=disfluency, more=more, form="{speaker}.")
+
+
+def _with_words(timing: Timing) -> Timing:
+    """The request's words, evenly over the speech."""
+    words = ["Find", "me", "a", "flight", "to", "Milan", "on", "June", "third."]
+    start_s, end_s = timing.speech[0][0], timing.speech[-1][1]
+    edges = [start_s + (end_s - start_s) * n / len(words) for n in range(len(words) + 1)]
+    return replace(timing, words=tuple(zip(words, edges, edges[1:], strict=False)))
 
 
 def write_suite(folder: Path, *scenarios: str, name: str = "travel.yaml") -> Path:
@@ -85,7 +93,7 @@ def write_suite(folder: Path, *scenarios: str, name: str = "travel.yaml") -> Pat
         path = folder / "audio" / f"turn.{who}.flac"
         if not path.exists():
             _, timing = stage.recording(path, ("reply", 0.3, "filler"))
-            write_timing(timing_path(path), timing, "synthesized")
+            write_timing(timing_path(path), _with_words(timing), "synthesized")
     suite = folder / name
     suite.write_text(HEAD + "".join(scenarios))
     return suite
@@ -97,10 +105,14 @@ SILENT = "--agent=simulated,behaviour=no_op"
 OWN_AGENT = """
 import sys
 sys.path.insert(0, {tests!r})
-import unmerged
 import asyncio, pytest, pytest_asyncio
-from scripted import Scripted, sound
+import scripted
+from scripted import sound
 from pytest_voicebench.agents.protocol import AgentAbsent, ToolCall
+
+class Scripted(scripted.Scripted):
+    def __repr__(self):  # asyncio prints what a fixture returned, and this one has heard a lot
+        return "Scripted()"
 
 SEARCH = ToolCall(call_id="c1", name="search_flights", arguments={{"destination": "Milan", "date": "2026-06-03"}})
 """

@@ -11,7 +11,6 @@ import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-import numpy as np
 import pytest
 from suites_for_pytest import (
     PASSING,
@@ -24,8 +23,6 @@ from suites_for_pytest import (
     write_conftest,
     write_suite,
 )
-
-from pytest_voicebench.plugin.record import _scalar
 
 XDIST = ("xdist.plugin",)
 
@@ -205,11 +202,6 @@ def test_every_run_has_a_junit_file_that_keeps_to_the_strict_schema(tmp_path):
     assert {k: v for k, v in values.items() if k.startswith("voicebench.")} == run_wide
 
 
-def test_properties_are_plain_scalars_whatever_they_were():
-    given = [np.float64(0.5), np.int64(3), np.bool_(True), Path("a"), 1, 0.5, True, "x"]
-    assert [type(_scalar(v)) for v in given] == [float, int, bool, str, int, float, bool, str]
-
-
 def test_a_repository_without_suites_does_not_notice_the_plugin(tmp_path):
     (tmp_path / "test_theirs.py").write_text("def test_one(): pass\ndef test_two(): assert 0\n")
     (tmp_path / "docker-compose.yaml").write_text("services: {}\n")
@@ -243,3 +235,26 @@ def test_a_mixed_run_beside_async_tests_in_auto_mode_works(tmp_path):
     assert status == 0, text
     assert outcomes(tmp_path) == {"travel_01": ("passed", None)}
     assert "3 passed" in text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_a_terminal_shows_which_conversation_is_held_and_a_file_does_not(tmp_path):
+    import pty
+
+    suite(tmp_path, 2)
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        command(PASSING, plugins=()), cwd=tmp_path, env=environment(TERM="xterm"), stdout=theirs, stderr=theirs
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        try:
+            while piece := os.read(ours, 65536):
+                shown += piece
+        except OSError:  # the other end was closed
+            pass
+    os.close(ours)
+    assert process.returncode == 0, shown
+    assert b"\x1b7 1/2 travel_01" in shown
+    assert b"\x1b7 2/2 travel_02" in shown
+    assert "travel_01" not in run(tmp_path, PASSING, plugins=())[1]

@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 from _pytest.junitxml import LogXML, xml_key
 
-from pytest_voicebench.plugin.record import PREFIX
-
-JUNIT_NAME = "junit.xml"
+from pytest_voicebench.writers.junit import JUNIT_NAME, PREFIX
 
 
 class RunXML(LogXML):

@@ -74,7 +74,7 @@ def _is_ours(fixture: Any) -> bool:
 
 def make_plan(items: Sequence[pytest.Item], collected: int) -> Plan:
     """The items as planned, each with the agent that will run it where that is known. Raises pytest.UsageError."""
-    from pytest_voicebench.plan import UNKNOWN_AGENT, Plan
+    from pytest_voicebench.plan import UNKNOWN_AGENT, Plan, suite_hashes
     from pytest_voicebench.result import Result
 
     config = items[0].config
@@ -89,7 +89,12 @@ def make_plan(items: Sequence[pytest.Item], collected: int) -> Plan:
             agent = infos[spec.label]
         facts = facts_of(scenario_of(item))
         rows.append(Result(item_id=item_id(item), nodeid=item.nodeid, agent=agent, facts=facts, outcome="not_run"))
-    return Plan(collected=collected, items=tuple(rows), header=_header(config), notices=_notices(items))
+    return Plan(
+        collected=collected,
+        items=tuple(rows),
+        header=_header(config) | {"suites": suite_hashes(rows)},
+        notices=_notices(items),
+    )
 
 
 def _info(spec: AgentSpec, scenario: Scenario, config: pytest.Config) -> AgentInfo:

@@ -52,6 +52,11 @@ class ProgressLine:
             self.write("")
             self.done += 1
 
+    def count(self) -> None:
+        """An item was finished in another process."""
+        self.done += 1
+        self.write(f" {self.done}/{self.planned}" if self.done < self.planned else "")
+
     def write(self, text: str) -> None:
         """Replace what stands behind the cursor; it never wraps."""
         if not self.shown or text == self._written:
@@ -78,12 +83,8 @@ def progress_line(config: pytest.Config) -> ProgressLine:
     """The run's progress line; shown on a terminal that is not asked to be quiet, never in a worker."""
     line = config.stash.get(_line, None)
     if line is None:
-        writer = None if hasattr(config, "workerinput") else config.get_terminal_writer()
-        shown = (
-            writer is not None
-            and writer.hasmarkup
-            and config.get_verbosity() >= 0
-            and config.getoption("capture") != "no"
-        )
+        terminal = config.pluginmanager.hasplugin("terminalreporter") and not hasattr(config, "workerinput")
+        quiet = config.get_verbosity() < 0 or config.getoption("capture") == "no"
+        shown = terminal and not quiet and config.get_terminal_writer().hasmarkup
         line = config.stash[_line] = ProgressLine(config=config, shown=shown)
     return line

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_voicebench.plugin.attempt import Attempt, attempt_key
 from pytest_voicebench.plugin.planning import is_scenario, make_plan, refuse_two_agents, scenario_of
 from pytest_voicebench.plugin.run_folder import run_folder
+from pytest_voicebench.writers.junit import PREFIX, item_properties
 
 if TYPE_CHECKING:
     from pytest_voicebench.plan import Plan
     from pytest_voicebench.result import ErrorKind, Result
-
-PREFIX = "voicebench_"
-"""Begins the names of the properties that this plugin gives to reports."""
 
 
 class ItemRecorder:
@@ -57,7 +55,7 @@ class ItemRecorder:
         for item, planned in zip(ours, self.plan.items, strict=True):
             item.stash[attempt_key] = Attempt(planned=planned, scenario=scenario_of(item), number=0)
         broken = session.testsfailed and not self.config.getoption("continue_on_collection_errors")
-        if not (self.config.getoption("collectonly") or broken):
+        if not (broken or any(self.config.getoption(name, False) for name in ("collectonly", "setupplan"))):
             from pytest_voicebench.plan import write_plan
 
             folder = run_folder(self.config)
@@ -101,35 +99,11 @@ def record(item: pytest.Item, result: Result) -> None:
 
 
 def properties(result: Result) -> list[tuple[str, str | int | float | bool]]:
-    """The result in scalars, for reports; None values are left out."""
-    card = result.scorecard
-    values: dict[str, Any] = {
-        "item": result.item_id,
-        "agent": result.agent.name,
-        "outcome": result.outcome,
-        "error_kind": result.error_kind,
-        "cause": result.cause,
-        "folder": result.folder,
-    }
-    if card is not None:
-        values |= {
-            "pass_at_1": card.passed,
-            "tools_ok": card.tools_ok,
-            "args_ok": card.args_ok,
-            "spoke": card.spoke,
-            "f1": card.f1_names,
-            "argument_accuracy": card.argument_accuracy,
-            "first_response_latency_s": card.times.first_response_latency_s,
-            "tool_call_latency_s": card.times.tool_call_latency_s,
-            "task_completion_latency_s": card.times.task_completion_latency_s,
-        }
-    return [(PREFIX + name, _scalar(value)) for name, value in values.items() if value is not None]
-
-
-def _scalar(value: Any) -> str | int | float | bool:
-    """A plain Python scalar: xdist ends the whole run over anything else, a numpy number included."""
-    plain = value.item() if hasattr(value, "item") else value
-    return plain if type(plain) in (bool, int, float) else _sendable(str(plain))
+    """The result in plain scalars, for reports: xdist ends the whole run over anything else."""
+    return [
+        (PREFIX + name, _sendable(value) if isinstance(value, str) else value)
+        for name, value in item_properties(result).items()
+    ]
 
 
 def _sendable(text: str) -> str:

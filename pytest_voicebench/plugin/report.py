@@ -76,8 +76,13 @@ class RunReporter:
             self.start(plan)
         return selection_lines(plan, self.config)
 
+    @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """A worker that died cannot say so; its report comes without a phase, and becomes the item's result."""
+        from pytest_voicebench.plugin.progress import progress_line
+
+        if report.when == "teardown" and hasattr(report, "node"):
+            progress_line(self.config).count()
         if report.failed and report.when not in ("setup", "call", "teardown") and self.plan is not None:
             planned = next((item for item in self.plan.items if item.nodeid == report.nodeid), None)
             if planned is not None and planned.item_id not in {r.item_id for r in self._results()}:
@@ -104,16 +109,17 @@ class RunReporter:
         folder = run_folder(self.config)
         if exitstatus == pytest.ExitCode.INTERRUPTED:
             folder.stop_file.touch()
-        self.summary = self._sum_up(self.plan)
+        self.summary = self._sum_up()
 
-    def _sum_up(self, plan: Plan) -> Summary:
-        from pytest_voicebench.plan import completed
+    def _sum_up(self) -> Summary:
         from pytest_voicebench.plugin.junit import add_run_properties
-        from pytest_voicebench.summary import summarize
+        from pytest_voicebench.saved_run import load_run
+        from pytest_voicebench.writers.junit import run_properties
         from pytest_voicebench.writers.summary_json import write_summary
 
-        summary: Summary = summarize(completed(plan, self._results()), plan.header)
-        write_summary(run_folder(self.config).path, summary)
+        folder = run_folder(self.config).path
+        summary = load_run(folder).summary()
+        write_summary(folder, summary)
         add_run_properties(self.config, run_properties(summary))
         return summary
 
@@ -152,18 +158,3 @@ def selection_lines(plan: Plan, config: pytest.Config) -> list[str]:
         f"agent {who or 'from the `agent` fixture'}{where}"
     )
     return [line, *(f"voicebench: {notice}" for notice in plan.notices)]
-
-
-def run_properties(summary: Summary) -> dict[str, object]:
-    """The run's figures for JUnit."""
-    counts = summary.counts
-    values: dict[str, object] = {
-        f"voicebench.{name}": getattr(counts, name)
-        for name in ("planned", "passed", "failed", "error", "skipped", "not_run")
-    }
-    for agent in summary.agents:
-        for name in ("pass_at_1", "f1", "argument_accuracy", "turn_take_rate", "interruption_rate"):
-            figure = getattr(agent.overall, name).value
-            if figure is not None:
-                values[f"voicebench.{agent.name}.{name}"] = figure
-    return values

@@ -88,7 +88,7 @@ def _check_order(path: Path, timing: Timing) -> None:
     for name, spans in (("speech", timing.speech), ("words", [(a, b) for _, a, b in timing.words])):
         before = 0.0
         for start, end in spans:
-            if not before <= start <= end:
+            if not before <= start <= end < float("inf"):
                 raise TimingError(f"{path}: {name}: {start} to {end} s does not follow {before} s; times must ascend")
             before = start if name == "words" else end
     if any(not 0 <= i < len(timing.words) for i in timing.unsure):

@@ -61,6 +61,8 @@ def test_a_sample_position_survives_the_rounding(position: int, rate_hz: int) ->
     [
         ({"words": None}, "not a timing file"),
         ({"speech": [[0.9, 0.3]]}, "times must ascend"),
+        ({"speech": [[0.1, float("inf")]]}, "times must ascend"),
+        ({"speech": [[0.1, float("nan")]]}, "times must ascend"),
         ({"speech": [[0.1, 0.5], [0.4, 0.8]]}, "times must ascend"),
         ({"unsure": [2]}, "a word that is not there"),
         ({"rate_hz": "fast"}, "not a timing file"),

@@ -57,7 +57,7 @@ def _make_all(wanted: Sequence[Utterance], *, again: bool) -> int:
     for utterance in missing:
         timing = make(utterance)
         longest_s = max((b[0] - a[1] for a, b in zip(timing.speech, timing.speech[1:], strict=False)), default=0.0)
-        unsure = f", {len(timing.unsure)} words with guessed times (install pocketsphinx)" if timing.unsure else ""
+        unsure = f", {len(timing.unsure)} words with doubtful times" if timing.unsure else ""
         print(f"{utterance.audio.name}: {timing.speech[-1][1]:.1f} s, longest pause {longest_s:.2f} s{unsure}")
     engines = ", ".join(installed_engines()) or "none"
     print(f"{len(missing)} made, {len(wanted) - len(missing)} were there (engines: {engines})")

@@ -16,10 +16,15 @@ _TIMES = """
 
 
 def festival_script(text: str, name: str, speed: float, wave_file: Path) -> str:
-    """A Scheme program that saves the text's sound and prints one line a token: start and end of each of its words."""
+    """A Scheme program that saves the text's sound and prints one line a token: start and end of each of its words.
+
+    HTS voices ignore Duration_Stretch and take the rate among the parameters of their engine.
+    """
     quoted = text.replace("\\", " ").replace('"', " ")
     return (
         f"(voice_{name})\n(Parameter.set 'Duration_Stretch {1.0 / speed:.4f})\n"
+        "(if (symbol-bound? 'hts_engine_params)\n"
+        f'  (set! hts_engine_params (append hts_engine_params (list (list "-r" {speed:.4f})))))\n'
         f'(set! said (utt.synth (Utterance Text "{quoted}")))\n'
         f'(utt.save.wave said "{wave_file}" \'riff)\n{_TIMES}'
     )

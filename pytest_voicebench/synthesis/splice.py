@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_voicebench.audio import Audio
 from pytest_voicebench.synthesis.engines import Spoken, Voice, Wave, speak
-from pytest_voicebench.synthesis.markup import Piece, pieces
-from pytest_voicebench.synthesis.word_times import word_times
+from pytest_voicebench.synthesis.markup import Piece, pieces, transcript
+from pytest_voicebench.synthesis.word_times import aligned, times_by_length
 
 RATE_HZ = 16_000
 """Rate of synthesised recordings: that of most engine voices."""
@@ -59,7 +60,18 @@ def record(text: str, voice: Voice, seed: int) -> Spliced:
     dice = random.Random(seed)
     said = [_say(piece, voice, 1.0 + dice.uniform(-RATE_SPREAD, RATE_SPREAD)) for piece in pieces(text)]
     gain = _gain(np.concatenate([one.wave for one in said]))
-    return _join([replace(one, wave=one.wave * gain) for one in said])
+    spliced = _join([replace(one, wave=one.wave * gain) for one in said])
+    return _with_aligned_words(spliced, transcript(text)) if spliced.unsure else spliced
+
+
+def _with_aligned_words(spliced: Spliced, text: str) -> Spliced:
+    """The guessed word times replaced by those of an alignment, where one can be made. Speech edges stay."""
+    audio = Audio(samples=spliced.samples, rate_hz=spliced.rate_hz)
+    found = aligned(audio, text, len(spliced.words))
+    if found is None:
+        return spliced
+    words = tuple((ours[0], start, end) for ours, (_, start, end) in zip(spliced.words, found.words, strict=True))
+    return replace(spliced, words=words, unsure=found.unsure)
 
 
 def _say(piece: Piece, voice: Voice, speed: float) -> _Said:
@@ -67,15 +79,14 @@ def _say(piece: Piece, voice: Voice, speed: float) -> _Said:
     if all(word.strip(".,?!").lower() in FILLERS for word in spoken_words):
         speed *= FILLER_SPEED
     spoken = _shaped(speak(spoken_words, voice, speed / voice.size), voice)
-    known = word_times(spoken, spoken_words)
+    known = spoken.word_times or times_by_length(spoken, spoken_words)
     times, at = [], 0
     for word in piece.words:
         parts = len(word.spoken.split())
-        times.append((known.times[at][0], known.times[at + parts - 1][1]))
+        times.append((known[at][0], known[at + parts - 1][1]))
         at += parts
-    if piece.kept < 1.0:
-        return _cut(_Said(piece=piece, wave=spoken.wave, times=tuple(times), unsure=known.unsure))
-    return _Said(piece=piece, wave=spoken.wave, times=tuple(times), unsure=known.unsure)
+    said = _Said(piece=piece, wave=spoken.wave, times=tuple(times), unsure=spoken.word_times is None)
+    return _cut(said) if piece.kept < 1.0 else said
 
 
 def _shaped(spoken: Spoken, voice: Voice) -> Spoken:

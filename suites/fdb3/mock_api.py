@@ -49,7 +49,7 @@ PLACES = ("in the warehouse", "on its way", "at the local depot", "out for deliv
 def pick(size: int, *parts: object) -> int:
     """A number below `size` that depends on nothing but the parts, read without regard to case."""
     text = "\n".join(str(part).strip().lower() for part in parts)
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big") % size
+    return int.from_bytes(hashlib.sha256(text.encode("utf-8", "replace")).digest()[:6], "big") % size
 
 
 def search_flights(arguments: Arguments, state: State) -> Answer:
@@ -90,7 +90,7 @@ def get_card_benefits(arguments: Arguments, state: State) -> Answer:
 
 
 def get_exchange_rate(arguments: Arguments, state: State) -> Answer:
-    """The converted amount in cents. A currency that is not listed has the rate 1."""
+    """The converted amount, rounded to cents. A currency that is not listed counts as a US dollar."""
     source, target = str(arguments["from_currency"]).upper(), str(arguments["to_currency"]).upper()
     rate = USD_PER_UNIT.get(source, 1.0) / USD_PER_UNIT.get(target, 1.0)
     return {

@@ -89,7 +89,9 @@ def find_currencies(tokens: Sequence[Token]) -> list[Mention]:
             start = i - 2 if nation in ("kong", "zealand") and i > 1 else i - 1
         if start and token.text not in _SIGNS and _NATION.get(nation) is None and start == i - 1 and found and found[-1].end > start:
             start = i
-        found.append(Mention(kind="currency", value=code, start=start, end=i + 1, cue=_cue(tokens, start)))
+        found.append(
+            Mention(kind="currency", value=code, start=start, end=i + 1, cue=_cue(tokens, start), bound=_priced(tokens, start, i + 1))
+        )
     return found
 
 
@@ -115,6 +117,14 @@ def find_numbers(tokens: Sequence[Token], taken: set[int], currencies: Sequence[
         found.append(mention)
         i = number.end
     return found
+
+
+def _priced(tokens: Sequence[Token], start: int, end: int) -> bool:
+    """Whether a number stands beside a currency, so that it is the unit of an amount."""
+    if tokens[start].text in _SIGNS:
+        return True
+    before = start - 1 - (start > 0 and tokens[start - 1].low == "of")
+    return before >= 0 and (tokens[before].low[0].isdigit() or number_at(tokens, before) is not None)
 
 
 def _after_nation_or_number(tokens: Sequence[Token], i: int) -> bool:
@@ -161,5 +171,9 @@ def _bounded(tokens: Sequence[Token], start: int, end: int, currencies: Sequence
     if i >= 0 and tokens[i].low in _UPPER:
         return True
     after = end + any(c.start == end for c in currencies)
-    following = [t.low for t in tokens[after : after + 4]]
-    return any(word in ("tops", "max", "maximum", "most", "less", "limit", "cheaper") for word in following[:4])
+    for token in tokens[after : after + 5]:
+        if token.low in ("tops", "max", "maximum", "most", "less", "limit", "cheaper"):
+            return True
+        if token.low not in ("at", "the", "or", "a", "per", "month", "as", "my", "is"):
+            return False
+    return False

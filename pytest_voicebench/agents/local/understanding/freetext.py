@@ -17,6 +17,7 @@ _EMPTY_HEADS = frozenset(
     "result results option options thing things one ones way month week number information details kind sort type "
     "dollars stuff bit lot list profile file name money time budget price".split()
 )
+_DEEDS = {c for w in ("update", "search", "add") for c in concepts(w)}
 _SHORT = {"maximum": "max", "minimum": "min", "highest": "max", "lowest": "min"}
 
 
@@ -58,10 +59,7 @@ def _by_head(phrase: Mention, parameter: Parameter, request: Request) -> Mention
     at = [i for i, s in enumerate(stems) if s in heads]
     if at:
         return _trimmed(phrase, 0, at[-1]) if at[-1] else None
-    wanted = {c for h in heads for c in concepts(h) if c.startswith("#")}
-    if not wanted:
-        return None
-    wanted |= {c for w in request.tool.name.split("_") for c in concepts(w) if c.startswith("#") and _same_field(w, parameter)}
+    wanted = {c for h in heads for c in concepts(h) if c.startswith("#")} | _described(parameter, request)
     kinds = [i for i, w in enumerate(words) if wanted & set(concepts(w)) and stem(w) not in heads]
     if not kinds:
         return None
@@ -71,8 +69,11 @@ def _by_head(phrase: Mention, parameter: Parameter, request: Request) -> Mention
     return _trimmed(phrase, 0, end)
 
 
-def _same_field(word: str, parameter: Parameter) -> bool:
-    return word not in ("update", "get", "set", "change", "modify", "add") and parameter.name not in word
+def _described(parameter: Parameter, request: Request) -> set[str]:
+    """What the tool's name says before the parameter's noun: `identity` for the doc_type of update_identity_doc."""
+    words = request.tool.name.split("_")
+    heads = head_words(parameter)
+    return {c for w, noun in zip(words, words[1:], strict=False) if stem(noun) in heads for c in concepts(w) if c[0] == "#"} - _DEEDS
 
 
 def _is_other(phrase: Mention, parameter: Parameter, request: Request) -> bool:

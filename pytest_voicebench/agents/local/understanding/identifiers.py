@@ -68,8 +68,7 @@ def _atom_at(tokens: Sequence[Token], i: int, inside: bool) -> _Atom | None:
     if len(low) == 1 and low.isalpha():
         end = _explained(tokens, i + 1, low)
         following = tokens[i + 1] if i + 1 < len(tokens) else None
-        word = low in "ai" and not token.glued and end == i + 1 and following is not None and following.is_word
-        if word and not (following is not None and _spelled(following)):
+        if low in "ai" and not token.glued and end == i + 1 and _is_word(token, following, inside):
             return None
         return _Atom(text=low, end=end, sure=low not in "ai" or end > i + 1)
     if _MIXED.match(low) and not _MEASURE.match(low):
@@ -88,6 +87,16 @@ def _atom_at(tokens: Sequence[Token], i: int, inside: bool) -> _Atom | None:
     return _capitals(token, i, inside)
 
 
+def _is_word(token: Token, following: Token | None, inside: bool) -> bool:
+    """An article or a pronoun, not a letter."""
+    if following is None or not following.is_word:
+        return False
+    if not _spelled(following):
+        return True
+    letter = len(following.low) == 1 and following.low.isalpha() or following.glued
+    return not letter and not inside and token.text in ("a", "I")
+
+
 def _capitals(token: Token, i: int, inside: bool) -> _Atom | None:
     """Letters that the recogniser ran together: "FL 220", "DL-599"."""
     if token.text.isupper() and 2 <= len(token.text) <= 5 and token.text.isalpha() and token.text not in ("US", "UK", "ID"):
@@ -97,7 +106,7 @@ def _capitals(token: Token, i: int, inside: bool) -> _Atom | None:
 
 def _spelled(token: Token) -> bool:
     low = token.low
-    return (len(low) == 1 and low.isalnum()) or low.isdigit() or low in UNITS or low in _SPELLING or bool(_MIXED.match(low))
+    return (len(low) == 1 and low.isalnum()) or low.isdigit() or low in UNITS or low in _TIMES or low in _SPELLING or bool(_MIXED.match(low))
 
 
 def _explained(tokens: Sequence[Token], i: int, letter: str) -> int:

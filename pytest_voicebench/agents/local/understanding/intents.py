@@ -19,7 +19,8 @@ THRESHOLD = 1.0
 MARGIN = 0.6
 """How much better another tool must fit a stretch than the one being talked about."""
 
-_NAME, _PARAMETER, _DESCRIPTION, _VALUE = 1.0, 0.5, 0.45, 0.8
+_LEAST_SAID = 0.6  # without the verbs that many tools share
+_NAME, _PARAMETER, _DESCRIPTION, _VALUE = 1.0, 0.5, 0.45, 0.4
 _KINDS = {"currency": 0.9, "date": 0.5, "identifier": 0.25, "address": 0.6}
 _ASKING = frozenset("need want find search look show get looking searching have any sell recommend".split())
 _EMPTY = frozenset("type name value number for a an of the on to where that from from_ with one file kind id is".split())
@@ -37,6 +38,9 @@ class Request:
     def covers(self, i: int) -> bool:
         """Whether token i talks about this request."""
         return any(start <= i < end for start, end in self.stretches)
+
+
+_DEEDS = {c for w in ("search", "update", "get", "calculate") for c in concepts(w)}
 
 
 class Triggers:
@@ -59,13 +63,14 @@ class Triggers:
 
     def _score(self, tool: Tool, said: set[str], mentions: Sequence[Mention], asking: bool) -> float:
         weights = self._weights[tool.name]
-        score = sum(weights[c] * self._rarity[c] for c in sorted(said) if c in weights)
+        deeds = sum(weights[c] * self._rarity[c] for c in sorted(said & _DEEDS) if c in weights)
+        score = sum(weights[c] * self._rarity[c] for c in sorted(said - _DEEDS) if c in weights)
         kinds = {kind_of(p) for p in tool.parameters.values()}
-        for kind in sorted({m.kind for m in mentions} & kinds & set(_KINDS)):
-            score += _KINDS[kind] * self._kinds[kind]
+        told = {m.kind for m in mentions if not (m.kind == "currency" and m.bound)}
+        score += sum(_KINDS[kind] * self._kinds[kind] for kind in sorted(told & kinds & set(_KINDS)))
         if asking and any(is_free_search(p) for p in tool.parameters.values()):
             score += 1.05
-        return score
+        return score + deeds if score >= _LEAST_SAID else 0.0
 
 
 def _weights(tool: Tool) -> dict[str, float]:
@@ -113,7 +118,8 @@ def find_requests(tokens: Sequence[Token], mentions: Sequence[Mention], tools: S
     requests: list[Request] = []
     opening: list[tuple[int, int]] = []
     for start, end in chunks(tokens):
-        scores = triggers.scores(tokens[start:end], [m for m in mentions if start <= m.start < end])
+        since = opening[0][0] if opening else start
+        scores = triggers.scores(tokens[since:end], [m for m in mentions if since <= m.start < end])
         best = max(scores, key=lambda name: scores[name])
         current = requests[-1] if requests else None
         if scores[best] >= THRESHOLD and (

@@ -20,12 +20,12 @@ card
 bill invoice
 autopay automatic automatically autopayment
 identity passport licence license permit visa id
-document paper certificate
+document paper certificate doc
 update change set modify switch adjust raise lower edit correct renew fix increase bump replace
 filter criteria criterion preference narrow only
 cart basket bag trolley
 product item goods article merchandise
-add put throw toss drop stick
+add throw toss
 account
 pay payment paid
 price cost rent fee total budget amount
@@ -96,13 +96,14 @@ VERBS = frozenset(
     "works say says said keep cost costs calculate figure try trying move moving see looking try mean means spend "
     "want wants let leave leaving depart departing arrive arriving fly flying drive walk bike cycle run runs call "
     "calls called ordered bought buy charge charged stay staying live living travel traveling happen happens "
-    "switch pull pulled come comes compare deduct debit draw drawn".split()
+    "switch pull pulled come comes compare deduct debit draw drawn thinking wondering hoping planning trying talking "
+    "having getting going doing making saying needing wanting asking got gets happy interested".split()
 )
 ADVERBS = frozenset(
     "please just really actually maybe perhaps only now today tomorrow tonight instead too well right okay ok yeah "
     "yes no not sorry wait rather still already again first second third next last ever even almost exactly "
     "automatically every each once twice soon later yet probably currently thanks thank hi hello hey alright also "
-    "either both all there somewhere anywhere anything else though quickly possible pretty kind sort".split()
+    "more less most least tops either both all there somewhere anywhere anything else though quickly possible pretty kind sort".split()
 )
 STOPS = PREPOSITIONS | CONJUNCTIONS | AUXILIARIES | PRONOUNS | VERBS | ADVERBS
 

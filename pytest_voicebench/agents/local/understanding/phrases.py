@@ -76,7 +76,7 @@ def _belongs(tokens: Sequence[Token], start: int, i: int) -> bool:
         return False
     if token.low == "of" and i > start and i + 1 < len(tokens):
         after = tokens[i + 1]
-        return after.is_word and after.low not in STOPS and tokens[i - 1].low not in _RANKS and after.low.isalpha()
+        return after.is_word and after.low not in STOPS | DETERMINERS and tokens[i - 1].low not in _RANKS and after.low.isalpha()
     if token.low in STOPS:
         # "55 Wacker Drive", "Best Buy": a verb written as part of a name
         named = i > start and token.capital and tokens[i - 1].capital and token.low not in _NEVER_INSIDE

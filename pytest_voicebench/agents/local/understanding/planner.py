@@ -47,10 +47,7 @@ def plan(text: str, tools: Sequence[Tool], today: date, known: Sequence[Known] =
     if not tokens or not tools:
         return []
     turn = Turn(tokens=tokens, mentions=find_mentions(tokens, today))
-    drafts = [_Draft(request=r) for r in find_requests(tokens, turn.mentions, tools)]
-    for draft in drafts:
-        fill_typed(turn, draft.request, draft.filled)
-        fill_text(turn, draft.request, draft.filled)
+    drafts = _filled(turn, _without_false_starts(turn, find_requests(tokens, turn.mentions, tools), tools, known))
     for draft in drafts:
         if _missing(draft):
             fill_typed(turn, draft.request, draft.filled, anywhere=True)
@@ -60,6 +57,35 @@ def plan(text: str, tools: Sequence[Tool], today: date, known: Sequence[Known] =
     for draft in drafts:
         steps.extend(_steps(turn, draft, steps, known, tools))
     return _ordered(steps)
+
+
+def _filled(turn: Turn, requests: Sequence[Request]) -> list[_Draft]:
+    turn.used.clear()
+    drafts = [_Draft(request=r) for r in requests]
+    for draft in drafts:
+        fill_typed(turn, draft.request, draft.filled)
+        fill_text(turn, draft.request, draft.filled)
+    return drafts
+
+
+def _without_false_starts(
+    turn: Turn, requests: Sequence[Request], tools: Sequence[Tool], known: Sequence[Known]
+) -> list[Request]:
+    """Requests that say something; what was said of a false start goes to the next request, or the one before."""
+    kept: list[Request] = []
+    loose: list[tuple[int, int]] = []
+    drafts = _filled(turn, requests)
+    for n, draft in enumerate(drafts):
+        needs = [p.name for p in draft.request.tool.parameters.values() if p.required]
+        points_back = bool(_open_ids(draft)) and (n > 0 or bool(known))
+        if len(drafts) > 1 and needs and not set(needs) & set(draft.filled) and not points_back:
+            loose.extend(draft.request.stretches)
+        else:
+            kept.append(Request(tool=draft.request.tool, stretches=[*loose, *draft.request.stretches]))
+            loose = []
+    if kept:
+        kept[-1].stretches.extend(loose)
+    return kept or list(requests)
 
 
 def find_mentions(tokens: Sequence[Token], today: date) -> list[Mention]:

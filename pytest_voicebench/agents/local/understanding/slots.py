@@ -167,11 +167,23 @@ def _about_tool(phrase: Mention, scope: Request | None) -> bool:
 
 
 def _find_persons(turn: Turn, scope: Request | None, parameter: Parameter) -> list[Mention]:
-    names = [p for p in turn.of_kind("phrase", scope) if p.bound and str(p.value).replace(" ", "").replace("'", "").isalpha()]
-    names = [p for p in names if len(str(p.value).split()) <= 4]
+    phrases = [p for p in turn.of_kind("phrase", scope) if p.bound]
+    names = [n for p in phrases if (n := _name_part(turn.tokens, p)) is not None]
     cued = [p for p in names if p.cue in _NAMED_BY]
     full = [p for p in cued if len(str(p.value).split()) > 1]
     return full or cued or [p for p in names if p.cue not in ("to", "in", "from", "at")]
+
+
+def _name_part(tokens: Sequence[Token], phrase: Mention) -> Mention | None:
+    """The capitalised words at a phrase's end: "the name Peter Novak"."""
+    start = phrase.end
+    while start > phrase.start and tokens[start - 1].capital and tokens[start - 1].low.replace("'", "").isalpha():
+        start -= 1
+    words = [t.text for t in tokens[start : phrase.end]]
+    if not 1 <= len(words) <= 4:
+        return None
+    cue = phrase.cue if start == phrase.start else "name"
+    return replace(phrase, value=" ".join(words), start=start, cue=cue)
 
 
 def _find_enum(turn: Turn, scope: Request | None, parameter: Parameter) -> list[Mention]:

@@ -21,12 +21,14 @@ _DEEDS = {c for w in ("update", "search", "add") for c in concepts(w)}
 _SHORT = {"maximum": "max", "minimum": "min", "highest": "max", "lowest": "min"}
 
 
-def fill_text(turn: Turn, request: Request, filled: dict[str, list[Mention]], anywhere: bool = False) -> None:
-    """Adds to `filled` the values of free-text parameters."""
+def fill_text(
+    turn: Turn, request: Request, filled: dict[str, list[Mention]], known: Sequence[str] = (), anywhere: bool = False
+) -> None:
+    """Adds to `filled` the values of free-text parameters. `known` are names of parameters that a setting may name."""
     scope = None if anywhere else request
     parameters = [p for p in request.tool.parameters.values() if kind_of(p) == "text" and p.name not in filled]
     if is_setting(request.tool):
-        _fill_setting(turn, request, filled)
+        _fill_setting(turn, request, filled, known)
         return
     for parameter in sorted(parameters, key=lambda p: role_of(p) == "none"):
         candidates = _candidates(turn, request, scope, parameter)
@@ -135,7 +137,7 @@ def _is_object(tokens: Sequence[Token], phrase: Mention) -> bool:
     return phrase.cue not in ("in", "at", "on", "from", "with", "under", "to", "by", "into", "about")
 
 
-def _fill_setting(turn: Turn, request: Request, filled: dict[str, list[Mention]]) -> None:
+def _fill_setting(turn: Turn, request: Request, filled: dict[str, list[Mention]], known: Sequence[str]) -> None:
     """A named setting and its value: "raise my max price to 2,000", "only pet friendly ones"."""
     name = next(p for p in request.tool.parameters.values() if p.name.endswith("name"))
     values = _values(turn, request)
@@ -143,7 +145,7 @@ def _fill_setting(turn: Turn, request: Request, filled: dict[str, list[Mention]]
     names = settle(turn.tokens, named, True)
     if not names:
         return
-    filled[name.name] = [_as_key(n) for n in names]
+    filled[name.name] = [_as_key(n, known) for n in names]
     if values:
         filled["value"] = settle(turn.tokens, values, len(names) > 1)
     else:
@@ -169,6 +171,9 @@ def _place_word(phrase: Mention) -> bool:
     return str(phrase.value).lower() in ("places", "apartments", "listings", "homes", "results", "search")
 
 
-def _as_key(phrase: Mention) -> Mention:
+def _as_key(phrase: Mention, known: Sequence[str]) -> Mention:
+    """A setting's name as programs write it; as a known parameter is spelled where it is one."""
     words = [_SHORT.get(w.lower(), w.lower()) for w in str(phrase.value).split()]
+    stems = [stem(w) for w in words]
+    words = next((n.split("_") for n in known if [stem(w) for w in n.split("_")] == stems), words)
     return Mention(kind="phrase", value="_".join(words), start=phrase.start, end=phrase.end)

@@ -84,7 +84,9 @@ def _atom_at(tokens: Sequence[Token], i: int, inside: bool) -> _Atom | None:
         return _Atom(text=_LETTER_NAMES[low], end=i + 1, sure=False)
     if low in _SPELLING and (inside or (i + 1 < len(tokens) and _spelled(tokens[i + 1]))):
         return _Atom(text=low[0], end=i + 1, sure=True)
-    return _capitals(token, i, inside)
+    if end := _as_in(tokens, i):
+        return _Atom(text=tokens[end - 1].low[0], end=end, sure=True)
+    return _capitals(tokens, i, inside)
 
 
 def _is_word(token: Token, following: Token | None, inside: bool) -> bool:
@@ -97,11 +99,19 @@ def _is_word(token: Token, following: Token | None, inside: bool) -> bool:
     return not letter and not inside and token.text in ("a", "I")
 
 
-def _capitals(token: Token, i: int, inside: bool) -> _Atom | None:
+def _capitals(tokens: Sequence[Token], i: int, inside: bool) -> _Atom | None:
     """Letters that the recogniser ran together: "FL 220", "DL-599"."""
-    if token.text.isupper() and 2 <= len(token.text) <= 5 and token.text.isalpha() and token.text not in ("US", "UK", "ID"):
-        return _Atom(text=token.text, end=i + 1, sure=inside or token.glued)
-    return None
+    text = tokens[i].text
+    if not (text.isupper() and 2 <= len(text) <= 5 and text.isalpha()) or text in ("US", "UK", "ID", "OK"):
+        return None
+    digits = i + 1 < len(tokens) and tokens[i + 1].low[0].isdigit()
+    return _Atom(text=text, end=i + 1, sure=inside or tokens[i].glued or (digits and _stays_spelling(tokens, i + 1)))
+
+
+def _as_in(tokens: Sequence[Token], i: int) -> int:
+    """Past "be as in bravo": whatever the letter was heard as, the word after "as in" tells it."""
+    after = [t.low for t in tokens[i + 1 : i + 4]]
+    return i + 4 if len(after) == 3 and after[:2] == ["as", "in"] and tokens[i].is_word and len(tokens[i].low) < 4 else 0
 
 
 def _spelled(token: Token) -> bool:

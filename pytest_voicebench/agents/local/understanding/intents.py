@@ -16,13 +16,18 @@ from pytest_voicebench.tools import Tool
 THRESHOLD = 1.0
 """Least score at which a stretch of speech starts a request."""
 
-MARGIN = 0.6
-"""How much better another tool must fit a stretch than the one being talked about."""
+SWITCH = 1.0
+"""What each request must be worth beyond what it says: speech is not divided without need."""
+
+_MISSING, _STRANGE = 0.3, 0.6
+_ASKED = 1.05
+_MISHEARD = 0.3
+_TAKEN_BACK = 1.2  # what follows "no, sorry" is rarely a new request
+_EVIDENCE = {"currency": 1.5, "date": 1.0, "identifier": 0.5, "address": 0.8, "counted": 0.8, "place": 0.2, "person": 0.2}
 
 _LEAST_SAID = 0.6  # without the verbs that many tools share
 _NAME, _PARAMETER, _DESCRIPTION, _VALUE = 1.0, 0.5, 0.45, 0.4
-_KINDS = {"currency": 0.9, "date": 0.5, "identifier": 0.25, "address": 0.6}
-_ASKING = frozenset("need want find search look show get looking searching have any sell recommend".split())
+_ASKING = frozenset("need want find search look show get looking searching have any sell recommend thinking after buy interested like".split())
 _EMPTY = frozenset("type name value number for a an of the on to where that from from_ with one file kind id is".split())
 _SPLITTERS = frozenset("and then also plus but so".split())
 _CLUES = {"how long": "commute", "how far": "commute", "where is": "track", "where's": "track", "only": "filter"}
@@ -44,33 +49,45 @@ _DEEDS = {c for w in ("search", "update", "get", "calculate") for c in concepts(
 
 
 class Triggers:
-    """What words speak for which tool; rare words across the tools speak louder."""
+    """What words and values speak for which tool; words that few tools share speak louder."""
 
     def __init__(self, tools: Sequence[Tool]) -> None:
-        self._tools = tuple(tools)
+        self.tools = tuple(tools)
         self._weights = {tool.name: _weights(tool) for tool in tools}
         spread = Counter(c for weights in self._weights.values() for c in weights)
         self._rarity = {c: math.log(1 + len(tools) / n) for c, n in spread.items()}
-        kinds = Counter(k for tool in tools for k in {kind_of(p) for p in tool.parameters.values()})
-        self._kinds = {k: math.log(1 + len(tools) / n) for k, n in kinds.items()}
+        self._words = {w: c for tool in tools for w in tool.name.split("_") for c in concepts(w)[:1] if len(w) > 3}
 
-    def scores(self, tokens: Sequence[Token], mentions: Sequence[Mention]) -> Mapping[str, float]:
-        """A score for each tool by name; `mentions` are those of the same stretch."""
-        said = {c for t in tokens if t.is_word and t.low not in _EMPTY for c in concepts(t.low)}
-        said |= {c for phrase, word in _CLUES.items() if phrase in " ".join(t.low for t in tokens) for c in concepts(word)}
-        asking = any(t.low in _ASKING for t in tokens) and any(m.kind == "phrase" for m in mentions)
-        return {tool.name: self._score(tool, said, mentions, asking) for tool in self._tools}
+    def said(self, tokens: Sequence[Token]) -> dict[str, float]:
+        """The concepts in a stretch of speech, with how surely each was said."""
+        said: dict[str, float] = {}
+        for token in tokens:
+            if token.is_word and token.low not in _EMPTY:
+                said |= dict.fromkeys(concepts(token.low), 1.0)
+                for concept in self._sounding_like(token.low):
+                    said.setdefault(concept, _MISHEARD)
+        text = " ".join(t.low for t in tokens)
+        for phrase, word in _CLUES.items():
+            if f" {phrase} " in f" {text} ":
+                said |= dict.fromkeys(concepts(word), 1.0)
+        return said
 
-    def _score(self, tool: Tool, said: set[str], mentions: Sequence[Mention], asking: bool) -> float:
+    def score(self, tool: Tool, said: Mapping[str, float]) -> tuple[float, float]:
+        """How strongly a tool's own words, and verbs that many tools share, speak for it."""
         weights = self._weights[tool.name]
-        deeds = sum(weights[c] * self._rarity[c] for c in sorted(said & _DEEDS) if c in weights)
-        score = sum(weights[c] * self._rarity[c] for c in sorted(said - _DEEDS) if c in weights)
-        kinds = {kind_of(p) for p in tool.parameters.values()}
-        told = {m.kind for m in mentions if not (m.kind == "currency" and m.bound)}
-        score += sum(_KINDS[kind] * self._kinds[kind] for kind in sorted(told & kinds & set(_KINDS)))
-        if asking and any(is_free_search(p) for p in tool.parameters.values()):
-            score += 1.05
-        return score + deeds if score >= _LEAST_SAID else 0.0
+        told = {c: weights[c] * self._rarity[c] * sure for c, sure in said.items() if c in weights}
+        deeds = sum(told[c] for c in sorted(told) if c in _DEEDS)
+        return sum(told[c] for c in sorted(told) if c not in _DEEDS), deeds
+
+    def _sounding_like(self, low: str) -> list[str]:
+        """Words of the tools' names that differ in one letter: the recogniser hears "card" for "cart"."""
+        if low in STOPS or len(low) < 4:
+            return []
+        return [c for w, c in self._words.items() if len(w) == len(low) and w[0] == low[0] and _distance(w, low) == 1]
+
+
+def _distance(one: str, other: str) -> int:
+    return sum(a != b for a, b in zip(one, other, strict=True))
 
 
 def _weights(tool: Tool) -> dict[str, float]:
@@ -112,36 +129,113 @@ def chunks(tokens: Sequence[Token]) -> list[tuple[int, int]]:
 
 
 def find_requests(tokens: Sequence[Token], mentions: Sequence[Mention], tools: Sequence[Tool]) -> list[Request]:
-    """The requests of a turn in order. Speech before the first belongs to it."""
-    triggers = Triggers(tools)
-    by_name = {tool.name: tool for tool in tools}
-    requests: list[Request] = []
-    opening: list[tuple[int, int]] = []
-    for start, end in chunks(tokens):
-        since = opening[0][0] if opening else start
-        scores = triggers.scores(tokens[since:end], [m for m in mentions if since <= m.start < end])
-        best = max(scores, key=lambda name: scores[name])
-        current = requests[-1] if requests else None
-        if scores[best] >= THRESHOLD and (
-            current is None or (best != current.tool.name and scores[best] - scores[current.tool.name] >= MARGIN)
-        ):
-            requests.append(Request(tool=by_name[best], stretches=[*opening, (start, end)]))
-            opening = []
-        elif current is not None:
-            current.stretches.append((start, end))
-        else:
-            opening.append((start, end))
-    return requests or _whole(tokens, mentions, triggers, by_name)
+    """The requests of a turn in order: the division of its chunks among tools that fits words and values best."""
+    cuts = chunks(tokens)
+    worths = _worths(tokens, mentions, cuts, Triggers(tools))
+    # best[end][tool] = worth of the best division of the chunks before `end` whose last request is of that tool
+    best: list[dict[str, tuple[float, _Way]]] = [{"": (0.0, ())}]
+    for end in range(1, len(cuts) + 1):
+        options = dict(best[end - 1])
+        for start in range(end):
+            for name, worth in worths[start, end].items():
+                for before, (total, way) in best[start].items():
+                    if before != name and total + worth > options.get(name, (-math.inf, ()))[0]:
+                        options[name] = (total + worth, (*way, (start, name)))
+        best.append(options)
+    _, way = max(best[-1].values(), key=lambda option: option[0])
+    return _divided(way, cuts, {tool.name: tool for tool in tools})
 
 
-def _whole(
-    tokens: Sequence[Token], mentions: Sequence[Mention], triggers: Triggers, by_name: Mapping[str, Tool]
-) -> list[Request]:
-    scores = triggers.scores(tokens, mentions)
-    best = max(scores, key=lambda name: scores[name], default=None)
-    if best is None or scores[best] < THRESHOLD / 2:
-        return []
-    return [Request(tool=by_name[best], stretches=[(0, len(tokens))])]
+_Way = tuple[tuple[int, str], ...]  # (first chunk, tool) of each request
+
+
+def _divided(way: _Way, cuts: Sequence[tuple[int, int]], tools: Mapping[str, Tool]) -> list[Request]:
+    starts = [cuts[first][0] for first, _ in way]
+    ends = [*starts[1:], cuts[-1][1]]
+    starts[:1] = [0]
+    return [Request(tool=tools[name], stretches=[(a, b)]) for (_, name), a, b in zip(way, starts, ends, strict=True)]
+
+
+def _worths(
+    tokens: Sequence[Token], mentions: Sequence[Mention], cuts: Sequence[tuple[int, int]], triggers: Triggers
+) -> dict[tuple[int, int], dict[str, float]]:
+    """For each run of chunks, the tools it may be a request of, with what that is worth."""
+    worths: dict[tuple[int, int], dict[str, float]] = {}
+    elsewhere = {c for t in triggers.tools for c in _own_words(t) if not any(is_free_search(p) for p in t.parameters.values())}
+    for start in range(len(cuts)):
+        for end in range(start + 1, len(cuts) + 1):
+            first, last = cuts[start][0], cuts[end - 1][1]
+            said = triggers.said(tokens[first:last])
+            inside = [m for m in mentions if first <= m.start < last]
+            found = {t.name: _worth(t, triggers.score(t, said), inside, tokens, elsewhere, start > 0) for t in triggers.tools}
+            less = _TAKEN_BACK if start and _corrects(tokens, first) else 0.0
+            worths[start, end] = {name: worth - less for name, worth in found.items() if worth is not None}
+    return worths
+
+
+def _worth(
+    tool: Tool,
+    words: tuple[float, float],
+    mentions: Sequence[Mention],
+    tokens: Sequence[Token],
+    elsewhere: set[str],
+    later: bool,
+) -> float | None:
+    """What it is worth to read a stretch as a request of a tool; None where too little speaks for it."""
+    own, deeds = words
+    if any(is_free_search(p) for p in tool.parameters.values()) and _asks_for_thing(tokens, mentions, elsewhere):
+        own += _ASKED
+    kinds = _kinds_said(tool, mentions)
+    accepted = {kind_of(p) for p in tool.parameters.values()} | ({"address"} if _takes_address(tool) else set())
+    evidence = sum(_EVIDENCE[k] for k in sorted(kinds & (accepted | {"counted"}) & set(_EVIDENCE)))
+    if own + evidence < _LEAST_SAID or own + evidence + deeds < THRESHOLD:
+        return None
+    required = [kind_of(p) for p in tool.parameters.values() if p.required]
+    missing = sum(k not in kinds and not (k == "identifier" and later) for k in required)
+    strange = len({"date", "identifier", "currency", "address"} & kinds - accepted)
+    return own + deeds + evidence - _MISSING * missing - _STRANGE * strange - SWITCH
+
+
+def _corrects(tokens: Sequence[Token], first: int) -> bool:
+    """Whether a stretch follows words that take something back."""
+    return any(marker_at(tokens, i) for i in range(max(0, first - 3), min(first + 1, len(tokens))))
+
+
+def _own_words(tool: Tool) -> set[str]:
+    words = [*tool.name.split("_"), *(w for p in tool.parameters.values() if kind_of(p) == "count" for w in p.name.split("_"))]
+    return {c for w in words for c in concepts(w)} - _DEEDS
+
+
+def _takes_address(tool: Tool) -> bool:
+    return any("address" in p.name for p in tool.parameters.values())
+
+
+def _kinds_said(tool: Tool, mentions: Sequence[Mention]) -> set[str]:
+    """The kinds of parameters that a stretch's mentions could fill."""
+    kinds: set[str] = {m.kind for m in mentions if not (m.kind == "currency" and m.bound)} - {"number", "phrase"}
+    units = {c for p in tool.parameters.values() if kind_of(p) == "count" for w in p.name.split("_") for c in concepts(w)}
+    for mention in mentions:
+        if mention.kind == "number":
+            money = mention.bound or mention.unit.isupper() or mention.value >= 100
+            kinds.add("money" if money else "count")
+            if mention.unit and units & set(concepts(mention.unit)):
+                kinds.add("counted")
+        elif mention.kind == "phrase":
+            kinds |= {"text", "place", "person"} if mention.bound else {"text"}
+            if mention.cue in ("to", "from", "in") or str(mention.value)[0].isdigit():
+                kinds.add("place")
+    return kinds | ({"count"} if "counted" in kinds else set())
+
+
+def _asks_for_thing(tokens: Sequence[Token], mentions: Sequence[Mention], elsewhere: set[str]) -> bool:
+    """A wish, and close after it a thing that no other tool is about: "do you have any hiking boots"."""
+    for mention in mentions:
+        words = str(mention.value).split()
+        if mention.kind == "phrase" and words[0][0].isalpha() and not any(elsewhere & set(concepts(w)) for w in words):
+            before = {t.low for t in tokens[max(0, mention.start - 6) : mention.start]}
+            if before & _ASKING and mention.cue not in ("to", "from", "in"):
+                return True
+    return False
 
 
 def searches(tool: Tool) -> bool:

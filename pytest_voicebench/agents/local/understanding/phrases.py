@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from pytest_voicebench.agents.local.understanding.dates import MONTHS
 from pytest_voicebench.agents.local.understanding.lexicon import CONJUNCTIONS, DETERMINERS, PREPOSITIONS, PRONOUNS, STOPS
 from pytest_voicebench.agents.local.understanding.mentions import Mention, marker_at, taken_back
+from pytest_voicebench.agents.local.understanding.numbers import UNITS
 from pytest_voicebench.agents.local.understanding.words import Token
 
 _STREETS = frozenset(
     "street st avenue ave road rd drive lane boulevard blvd court place square plaza way terrace parkway highway "
     "crescent row close main broadway".split()
 )
+_SOMETIMES_STREETS = frozenset("place close main way row square".split())
 _NEVER_INSIDE = PREPOSITIONS | CONJUNCTIONS | PRONOUNS
 _RANKS = frozenset("one ones first second third last cheapest".split())
 
@@ -35,9 +37,11 @@ def find_phrases(tokens: Sequence[Token], taken: set[int]) -> list[Mention]:
 
 def is_address(tokens: Sequence[Token], i: int) -> bool:
     """Whether a number at token i starts an address: "14 Elm Street"."""
-    if not tokens[i].low[0].isdigit() or i + 1 >= len(tokens):
-        return False
     following = tokens[i + 1 : i + 5]
+    if not following or not (tokens[i].low[0].isdigit() or tokens[i].low in UNITS):
+        return False
+    if tokens[i].low in UNITS:
+        return following[0].capital and len(following) > 1 and following[1].low in _STREETS
     if following[0].text in ("N", "S", "E", "W"):
         return True
     if not following[0].is_word or following[0].low in MONTHS:
@@ -48,7 +52,7 @@ def is_address(tokens: Sequence[Token], i: int) -> bool:
     for token in following:
         if not token.is_word or token.low in _NEVER_INSIDE:
             return False
-        if token.low in _STREETS:
+        if token.low in _STREETS - _SOMETIMES_STREETS:
             return True
     return False
 
@@ -80,6 +84,8 @@ def _belongs(tokens: Sequence[Token], start: int, i: int) -> bool:
     if token.low in STOPS:
         # "55 Wacker Drive", "Best Buy": a verb written as part of a name
         named = i > start and token.capital and tokens[i - 1].capital and token.low not in _NEVER_INSIDE
+        if i > start + 1 and tokens[start].low[0].isdigit() and token.low in _STREETS:
+            return True
         return named and token.text not in ("I", "I'm", "I'd", "I'll", "I've")
     return token.low[0].isalpha() or (i > start and tokens[start].low[0].isdigit())
 
@@ -95,6 +101,8 @@ def _phrase(tokens: Sequence[Token], start: int, end: int, first: int) -> Mentio
 
 
 def _spoken(token: Token) -> str:
+    if token.low in UNITS:
+        return str(UNITS[token.low])
     return token.text[:-2] if token.text.endswith("'s") and token.low != token.text.lower() else token.text
 
 

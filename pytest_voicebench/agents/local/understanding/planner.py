@@ -47,11 +47,12 @@ def plan(text: str, tools: Sequence[Tool], today: date, known: Sequence[Known] =
     if not tokens or not tools:
         return []
     turn = Turn(tokens=tokens, mentions=find_mentions(tokens, today))
-    drafts = _filled(turn, _without_false_starts(turn, find_requests(tokens, turn.mentions, tools), tools, known))
+    drafts = _filled(turn, _without_false_starts(turn, find_requests(tokens, turn.mentions, tools), tools, known), tools)
+    names = _parameter_names(tools)
     for draft in drafts:
         if _missing(draft):
             fill_typed(turn, draft.request, draft.filled, anywhere=True)
-            fill_text(turn, draft.request, draft.filled, anywhere=True)
+            fill_text(turn, draft.request, draft.filled, names, anywhere=True)
     drafts = _with_prerequisites(turn, drafts, tools, known)
     steps: list[Step] = []
     for draft in drafts:
@@ -59,12 +60,13 @@ def plan(text: str, tools: Sequence[Tool], today: date, known: Sequence[Known] =
     return _ordered(steps)
 
 
-def _filled(turn: Turn, requests: Sequence[Request]) -> list[_Draft]:
+def _filled(turn: Turn, requests: Sequence[Request], tools: Sequence[Tool]) -> list[_Draft]:
+    names = _parameter_names(tools)
     turn.used.clear()
     drafts = [_Draft(request=r) for r in requests]
     for draft in drafts:
         fill_typed(turn, draft.request, draft.filled)
-        fill_text(turn, draft.request, draft.filled)
+        fill_text(turn, draft.request, draft.filled, names)
     return drafts
 
 
@@ -74,7 +76,7 @@ def _without_false_starts(
     """Requests that say something; what was said of a false start goes to the next request, or the one before."""
     kept: list[Request] = []
     loose: list[tuple[int, int]] = []
-    drafts = _filled(turn, requests)
+    drafts = _filled(turn, requests, tools)
     for n, draft in enumerate(drafts):
         needs = [p.name for p in draft.request.tool.parameters.values() if p.required]
         points_back = bool(_open_ids(draft)) and (n > 0 or bool(known))
@@ -104,9 +106,13 @@ def find_mentions(tokens: Sequence[Token], today: date) -> list[Mention]:
     phrases = find_phrases(tokens, taken - addresses)
     found += phrases
     found += [
-        Mention(kind="address", value=p.value, start=p.start, end=p.start) for p in phrases if str(p.value)[0].isdigit()
+        Mention(kind="address", value=p.value, start=p.start, end=p.start) for p in phrases if str(p.value)[0].isdigit() and p.start in addresses
     ]
     return sorted(found, key=lambda m: (m.start, m.end))
+
+
+def _parameter_names(tools: Sequence[Tool]) -> list[str]:
+    return sorted({p for tool in tools for p in tool.parameters})
 
 
 def _missing(draft: _Draft) -> list[str]:
@@ -118,6 +124,7 @@ def _with_prerequisites(
 ) -> list[_Draft]:
     """Puts a search before a request that needs its result: "book a flight to Oslo on May 2nd for me"."""
     result: list[_Draft] = []
+    names = _parameter_names(tools)
     for draft in drafts:
         for parameter in _open_ids(draft):
             producer = _producer(parameter, draft.request.tool, tools)
@@ -125,7 +132,7 @@ def _with_prerequisites(
             if producer is not None and producer.name not in before:
                 extra = _Draft(request=Request(tool=producer, stretches=draft.request.stretches))
                 fill_typed(turn, extra.request, extra.filled)
-                fill_text(turn, extra.request, extra.filled)
+                fill_text(turn, extra.request, extra.filled, names)
                 if not _missing(extra):
                     result.append(extra)
         result.append(draft)

@@ -233,7 +233,8 @@ def _fill_currencies(
     currencies = turn.of_kind("currency", scope)
     numbers = [m for m in turn.mentions if m.kind == "number"]
     for currency in currencies:
-        part = _part(turn, currency, numbers) or last
+        carried = last if parts.get(last) and taken_back(turn.tokens, parts[last][-1].end, currency.start) else ""
+        part = _part(turn, currency, numbers) or carried
         if part:
             parts[part].append(currency)
         last = part
@@ -250,6 +251,7 @@ def _fill_currencies(
 def _part(turn: Turn, currency: Mention, numbers: Sequence[Mention]) -> str:
     if any(number.end in (currency.start, currency.start - 1) and number.end <= currency.start or number.start == currency.end for number in numbers):
         return "source"
-    if currency.cue in ("to", "into", "in", "for", "many", "buy"):
+    asked = {"how", "many", "much"} & {t.low for t in turn.tokens[max(0, currency.start - 3) : currency.start]}
+    if currency.cue in ("to", "into", "in", "for", "buy") or asked:
         return "goal"
     return "source" if currency.cue in ("from", "of", "my", "have") else ""

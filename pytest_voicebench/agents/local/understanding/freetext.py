@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pytest_voicebench.agents.local.understanding.intents import Request
 from pytest_voicebench.agents.local.understanding.kinds import head_words, is_free_search, is_setting, kind_of, name_words, role_of
 from pytest_voicebench.agents.local.understanding.lexicon import concepts
-from pytest_voicebench.agents.local.understanding.mentions import Mention
+from pytest_voicebench.agents.local.understanding.mentions import Mention, taken_back
 from pytest_voicebench.agents.local.understanding.slots import Turn, settle
 from pytest_voicebench.agents.local.understanding.words import Token, stem
 from pytest_voicebench.tools import Parameter
 
 _SEEKING = frozenset(stem(w) for w in "search look looking hunt shop shopping browse find seek".split())
+_WISHING = frozenset(stem(w) for w in "search look find need want get like buy getting buying thinking shop have after order".split())
 _EMPTY_HEADS = frozenset(
     "result results option options thing things one ones way month week number information details kind sort type "
     "dollars stuff bit lot list profile file name money time budget price".split()
@@ -114,18 +116,33 @@ def _sought(tokens: Sequence[Token], phrases: Sequence[Mention], request: Reques
             things[-1] = Mention(kind="phrase", value=value, start=things[-1].start, end=phrase.end, cue=things[-1].cue)
         elif _is_object(tokens, phrase) and not _only_about(phrase, request) and words[-1].lower() not in _EMPTY_HEADS:
             things.append(phrase)
-    corrected = things[:1]
-    for thing in things[1:]:
-        if settle(tokens, [corrected[-1], thing], True)[-1:] == [thing] and len(settle(tokens, [corrected[-1], thing], False)) == 1:
-            if _replaces(tokens, corrected[-1], thing):
-                corrected[-1] = thing
-    return corrected
+    if not things:
+        return []
+    wish = max(_wished(tokens, t) for t in things)
+    chosen = next(t for t in things if _wished(tokens, t) == wish)
+    for thing in things:
+        if thing.start > chosen.start and (taken_back(tokens, chosen.end, thing.start) or _same_head(chosen, thing)):
+            chosen = thing
+    return [_without_measure(chosen)]
 
 
-def _replaces(tokens: Sequence[Token], before: Mention, after: Mention) -> bool:
-    from pytest_voicebench.agents.local.understanding.mentions import taken_back
+def _wished(tokens: Sequence[Token], thing: Mention) -> int:
+    """How plainly a thing is what the user wants: after "looking for" more than after "a", least in passing."""
+    before = [t.low for t in tokens[max(0, thing.start - 5) : thing.start]]
+    article = bool(before) and before[-1] in ("a", "an", "some", "any", "another")
+    return 2 * bool({stem(w) for w in before} & _WISHING) + article
 
-    return taken_back(tokens, before.end, after.start)
+
+def _same_head(before: Mention, after: Mention) -> bool:
+    heads = [stem(str(m.value).split()[-1]) for m in (before, after)]
+    return heads[0] == heads[1]
+
+
+def _without_measure(thing: Mention) -> Mention:
+    words = str(thing.value).split()
+    if len(words) > 2 and words[1].lower() == "of" and words[0].lower() in ("pair", "set", "couple", "pack", "box", "kind"):
+        return replace(thing, value=" ".join(words[2:]))
+    return thing
 
 
 def _is_object(tokens: Sequence[Token], phrase: Mention) -> bool:
@@ -142,7 +159,7 @@ def _fill_setting(turn: Turn, request: Request, filled: dict[str, list[Mention]]
     name = next(p for p in request.tool.parameters.values() if p.name.endswith("name"))
     values = _values(turn, request)
     named = _setting_names(turn, request)
-    names = settle(turn.tokens, named, True)
+    names = settle(turn.tokens, _beside(named, values), True)
     if not names:
         return
     filled[name.name] = [_as_key(n, known) for n in names]
@@ -151,6 +168,14 @@ def _fill_setting(turn: Turn, request: Request, filled: dict[str, list[Mention]]
     else:
         filled["value"] = [Mention(kind="boolean", value="true", start=n.end, end=n.end) for n in names]
     turn.use([*named, *values])
+
+
+def _beside(named: Sequence[Mention], values: Sequence[Mention]) -> list[Mention]:
+    """Of several names those that a value follows most closely: "for an hour ... the max price to 1,350"."""
+    if not values or len(named) < 2:
+        return list(named)
+    nearest = [max((n for n in named if n.end <= v.start), key=lambda n: n.end, default=None) for v in values]
+    return [n for n in named if n in nearest] or list(named)
 
 
 def _values(turn: Turn, request: Request) -> list[Mention]:
@@ -174,6 +199,8 @@ def _place_word(phrase: Mention) -> bool:
 def _as_key(phrase: Mention, known: Sequence[str]) -> Mention:
     """A setting's name as programs write it; as a known parameter is spelled where it is one."""
     words = [_SHORT.get(w.lower(), w.lower()) for w in str(phrase.value).split()]
+    if len(words) > 2 and words[1] == "of" and words[0] in ("number", "amount", "count"):
+        words = words[2:]
     stems = [stem(w) for w in words]
     words = next((n.split("_") for n in known if [stem(w) for w in n.split("_")] == stems), words)
     return Mention(kind="phrase", value="_".join(words), start=phrase.start, end=phrase.end)

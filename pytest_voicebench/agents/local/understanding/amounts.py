@@ -1,0 +1,179 @@
+"""Counts, amounts of money and currencies in a transcript, with the words that bound or name them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_voicebench.agents.local.understanding.mentions import Mention
+from pytest_voicebench.agents.local.understanding.numbers import number_at, whole
+from pytest_voicebench.agents.local.understanding.words import Token
+
+_CURRENCY_WORDS = {
+    "USD": "dollar dollars buck bucks usd",
+    "EUR": "euro euros eur",
+    "GBP": "pound pounds quid sterling gbp",
+    "JPY": "yen jpy",
+    "CHF": "franc francs chf",
+    "INR": "rupee rupees inr",
+    "CNY": "yuan renminbi cny rmb",
+    "KRW": "won krw",
+    "MXN": "peso pesos mxn",
+    "BRL": "real reais brl",
+    "SEK": "krona kronor sek",
+    "DKK": "kroner krone dkk",
+    "NOK": "nok",
+    "ZAR": "rand zar",
+    "THB": "baht thb",
+    "PLN": "zloty zlotys pln",
+    "CZK": "koruna korunas crown crowns czk",
+    "HUF": "forint forints huf",
+    "TRY": "lira liras",
+    "AED": "dirham dirhams aed",
+    "SAR": "riyal riyals sar",
+    "ILS": "shekel shekels ils",
+    "RUB": "ruble rubles rouble roubles rub",
+    "CAD": "cad loonies",
+    "AUD": "aud",
+    "NZD": "nzd",
+    "SGD": "sgd",
+    "HKD": "hkd",
+    "VND": "dong vnd",
+    "PHP": "php",
+    "IDR": "rupiah rupiahs idr",
+    "MYR": "ringgit ringgits myr",
+    "NGN": "naira ngn",
+    "KES": "kes",
+    "EGP": "egp",
+}
+_CODE_OF = {word: code for code, words in _CURRENCY_WORDS.items() for word in words.split()}
+_NATION = {
+    "canadian": {"USD": "CAD"},
+    "australian": {"USD": "AUD"},
+    "singapore": {"USD": "SGD"},
+    "zealand": {"USD": "NZD"},
+    "kong": {"USD": "HKD"},
+    "us": {"USD": "USD"},
+    "american": {"USD": "USD"},
+    "british": {"GBP": "GBP"},
+    "egyptian": {"GBP": "EGP"},
+    "norwegian": {"DKK": "NOK", "SEK": "NOK"},
+    "swedish": {"DKK": "SEK", "SEK": "SEK"},
+    "danish": {"DKK": "DKK", "SEK": "DKK"},
+    "philippine": {"MXN": "PHP"},
+    "filipino": {"MXN": "PHP"},
+    "kenyan": {"KES": "KES"},
+}
+_SIGNS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY"}
+_AMBIGUOUS = frozenset(("won", "real", "try", "crown", "crowns", "rub", "dong", "pound"))
+_UPPER = (
+    "under below max maximum most budget tops limit cap capped ceiling within less cheaper exceed above beyond "
+    "afford spend over more"
+).split()
+_PASSERS = frozenset(
+    "a an the is are be of to at for about around or than my our no not more like say it's i'd as was price rent "
+    "i did what said let's , ... it goes by amount $".split()
+)
+
+
+def find_currencies(tokens: Sequence[Token]) -> list[Mention]:
+    """All currencies as ISO codes; a sign in front of a number counts."""
+    found: list[Mention] = []
+    for i, token in enumerate(tokens):
+        code = _SIGNS.get(token.text) or _CODE_OF.get(token.low)
+        if code is None or (token.low in _AMBIGUOUS and not _after_nation_or_number(tokens, i)):
+            continue
+        start = i
+        nation = tokens[i - 1].low if i else ""
+        if nation in _NATION or (i and tokens[i - 1].capital and tokens[i - 1].is_word and token.low in _CODE_OF):
+            code = _NATION.get(nation, {}).get(code, code)
+            start = i - 2 if nation in ("kong", "zealand") and i > 1 else i - 1
+        if start and token.text not in _SIGNS and _NATION.get(nation) is None and start == i - 1 and found and found[-1].end > start:
+            start = i
+        found.append(
+            Mention(kind="currency", value=code, start=start, end=i + 1, cue=_cue(tokens, start), bound=_priced(tokens, start, i + 1))
+        )
+    return found
+
+
+def find_numbers(tokens: Sequence[Token], taken: set[int], currencies: Sequence[Mention]) -> list[Mention]:
+    """All other numbers: `unit` is a currency code or the stem-less word after it, `bound` says "at most"."""
+    found: list[Mention] = []
+    i = 0
+    while i < len(tokens):
+        number = None if i in taken else number_at(tokens, i)
+        if number is None or _pronoun(tokens, number.start, number.end):
+            i += 1
+            continue
+        unit = _unit(tokens, number.start, number.end, currencies)
+        mention = Mention(
+            kind="number",
+            value=whole(number.value),
+            start=number.start,
+            end=number.end,
+            cue=_cue(tokens, number.start),
+            unit=unit,
+            bound=_bounded(tokens, number.start, number.end, currencies),
+        )
+        found.append(mention)
+        i = number.end
+    return found
+
+
+def _priced(tokens: Sequence[Token], start: int, end: int) -> bool:
+    """Whether a number stands beside a currency, so that it is the unit of an amount."""
+    if tokens[start].text in _SIGNS:
+        return True
+    before = start - 1 - (start > 0 and tokens[start - 1].low == "of")
+    return before >= 0 and (tokens[before].low[0].isdigit() or number_at(tokens, before) is not None)
+
+
+def _after_nation_or_number(tokens: Sequence[Token], i: int) -> bool:
+    return bool(i) and (number_at(tokens, i - 1) is not None or (tokens[i - 1].capital and i > 1))
+
+
+def _pronoun(tokens: Sequence[Token], start: int, end: int) -> bool:
+    """The "one" of "the first one", "that one", "one of"."""
+    if tokens[start].low != "one" or end - start > 1:
+        return False
+    before = tokens[start - 1].low if start else ""
+    after = tokens[end].low if end < len(tokens) else ""
+    return before in (
+        "first second third last next that this the cheapest which another new right wrong best only other "
+        "cheaper".split()
+    ) or after in ("of", "for", "that")
+
+
+def _cue(tokens: Sequence[Token], start: int) -> str:
+    i = start - 1
+    while i >= 0 and tokens[i].low in ("the", "a", "about", "around", "my", "some", "of", "your"):
+        i -= 1
+    return tokens[i].low if i >= 0 else ""
+
+
+def _unit(tokens: Sequence[Token], start: int, end: int, currencies: Sequence[Mention]) -> str:
+    for currency in currencies:
+        if currency.start == end or currency.end == start or (currency.start == end + 1 and tokens[end].low == "of"):
+            return str(currency.value)
+    after = end
+    while after < len(tokens) and tokens[after].low in ("of", "more", "or", "full", "separate", "decent"):
+        after += 1
+    return tokens[after].low if after < len(tokens) and tokens[after].is_word else ""
+
+
+def _bounded(tokens: Sequence[Token], start: int, end: int, currencies: Sequence[Mention]) -> bool:
+    i = start - 1
+    while i >= 0 and start - i < 9 and (tokens[i].low in _PASSERS or tokens[i].text == "$"):
+        if tokens[i].low in ("to",) and i and tokens[i - 1].low == "up":
+            return True
+        if tokens[i].low in ("more",):
+            return True
+        i -= 1
+    if i >= 0 and tokens[i].low in _UPPER:
+        return True
+    after = end + any(c.start == end for c in currencies)
+    for token in tokens[after : after + 5]:
+        if token.low in ("tops", "max", "maximum", "most", "less", "limit", "cheaper"):
+            return True
+        if token.low not in ("at", "the", "or", "a", "per", "month", "as", "my", "is"):
+            return False
+    return False

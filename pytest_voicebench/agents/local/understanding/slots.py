@@ -1,0 +1,259 @@
+"""Typed arguments of one request: which of the mentioned dates, amounts, places, names fill which parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from pytest_voicebench.agents.local.understanding.intents import Request
+from pytest_voicebench.agents.local.understanding.kinds import Kind, Role, head_words, kind_of, name_words, role_of
+from pytest_voicebench.agents.local.understanding.lexicon import ENUM_SYNONYMS, STOPS, concepts
+from pytest_voicebench.agents.local.understanding.mentions import Mention, joined, negated, taken_back
+from pytest_voicebench.agents.local.understanding.words import Token, stem
+from pytest_voicebench.tools import Parameter
+
+_ORDER: tuple[Kind, ...] = ("identifier", "date", "currency", "money", "count", "place", "person", "enum", "boolean")
+_STRONG = {
+    "goal": frozenset("to into toward towards reach onto".split()),
+    "source": frozenset("from leaving".split()),
+    "none": frozenset("in around near within at to into".split()),
+}
+_WEAK = {"goal": frozenset("in at for into".split()), "source": frozenset("at out of".split()), "none": frozenset("for of".split())}
+_NAMED_BY = frozenset("for is name under named passenger , me as it's called be that's".split())
+_VAGUE = frozenset("place home house job office work apartment flat address hotel school".split())
+_ALTERABLE: frozenset[Kind] = frozenset(("identifier", "place", "currency", "money", "person", "date"))
+
+
+@dataclass(slots=True, kw_only=True)
+class Turn:
+    """A tokenized turn with its mentions; `used` holds the tokens that already fill an argument."""
+
+    tokens: Sequence[Token]
+    mentions: Sequence[Mention]
+    used: set[int] = field(default_factory=set)
+
+    def of_kind(self, kind: str, request: Request | None) -> list[Mention]:
+        """Unused mentions of a kind, in order; of one request or, with None, of the whole turn."""
+        return [
+            m
+            for m in self.mentions
+            if m.kind == kind
+            and (request is None or request.covers(m.start))
+            and not self.used & set(range(m.start, m.end))
+            and not negated(self.tokens, m.start)
+        ]
+
+    def use(self, mentions: Iterable[Mention]) -> None:
+        """Mark mentions as filling an argument."""
+        for mention in mentions:
+            self.used.update(range(mention.start, mention.end))
+
+
+def fill_typed(turn: Turn, request: Request, filled: dict[str, list[Mention]], anywhere: bool = False) -> None:
+    """Adds to `filled` the values of all but free-text parameters; `anywhere` looks beyond the request's stretch."""
+    scope = None if anywhere else request
+    for kind in _ORDER:
+        parameters = [p for p in request.tool.parameters.values() if kind_of(p) == kind and p.name not in filled]
+        parameters.sort(key=lambda p: ("goal", "source", "none").index(role_of(p)))
+        if kind == "currency":
+            _fill_currencies(turn, scope, parameters, filled)
+            continue
+        for parameter in parameters:
+            candidates = _FINDERS[kind](turn, scope, parameter)
+            if candidates:
+                filled[parameter.name] = settle(turn.tokens, candidates, kind in _ALTERABLE and not _bounding(parameter))
+                turn.use(candidates)
+
+
+def settle(tokens: Sequence[Token], candidates: Sequence[Mention], several: bool) -> list[Mention]:
+    """What is meant in the end: corrections replace what they take back, "and" adds where `several` is allowed."""
+    values: list[Mention] = []
+    for candidate in candidates:
+        if not values:
+            values.append(candidate)
+            continue
+        before = values[-1]
+        more = joined(tokens, before.end, candidate.start) and not taken_back(tokens, before.end, candidate.start)
+        if several and more:
+            if candidate.value != before.value:
+                values.append(candidate)
+        else:
+            values[-1] = candidate
+    return values
+
+
+def inherit_bounds(tokens: Sequence[Token], numbers: Sequence[Mention]) -> list[Mention]:
+    """A number right after a correction keeps the bound and unit of the one it corrects."""
+    result: list[Mention] = []
+    for number in numbers:
+        before = result[-1] if result else None
+        if before and number.start - before.end <= 8 and taken_back(tokens, before.end, number.start):
+            number = replace(number, bound=number.bound or (before.bound and not number.unit.isalpha()) or before.bound, unit=number.unit or before.unit)
+        result.append(number)
+    return result
+
+
+def _bounding(parameter: Parameter) -> bool:
+    return bool({"max", "min", "maximum", "minimum", "limit", "budget"} & set(name_words(parameter)))
+
+
+def _find_plain(kind: str) -> Callable[[Turn, Request | None, Parameter], list[Mention]]:
+    def find(turn: Turn, scope: Request | None, parameter: Parameter) -> list[Mention]:
+        return turn.of_kind(kind, scope)
+
+    return find
+
+
+def _find_money(turn: Turn, scope: Request | None, parameter: Parameter) -> list[Mention]:
+    numbers = turn.of_kind("number", scope)
+    heads = {c for w in head_words(parameter) for c in concepts(w)}
+    units = [n for n in numbers if n.unit.isupper() and len(n.unit) == 3]
+    if _bounding(parameter):
+        chosen = [n for n in numbers if n.bound] or units
+        return chosen or [n for n in numbers if n.value >= 100 and not _counts(n, heads)]
+    return units or [n for n in numbers if not n.bound] or numbers
+
+
+def _counts(number: Mention, heads: set[str]) -> bool:
+    return bool(number.unit) and number.unit not in STOPS and not heads & set(concepts(number.unit)) and number.value < 20
+
+
+def _find_count(turn: Turn, scope: Request | None, parameter: Parameter) -> list[Mention]:
+    numbers = [n for n in turn.of_kind("number", scope) if not (n.unit.isupper() and len(n.unit) == 3)]
+    heads = {c for w in name_words(parameter) for c in concepts(w)}
+    named = [n for n in numbers if n.unit and heads & set(concepts(n.unit))]
+    before = [n for n in numbers if n.start > 1 and heads & {c for t in turn.tokens[max(0, n.start - 3) : n.start] for c in concepts(t.low)}]
+    if named or before:
+        first = min([*named, *before], key=lambda n: n.start)
+        last = max([*named, *before], key=lambda n: n.start)
+        return [n for n in numbers if first.start <= n.start <= last.start]
+    return [n for n in numbers if not n.bound and n.value <= 50 and n.value == int(n.value)]
+
+
+def _find_places(turn: Turn, scope: Request | None, parameter: Parameter) -> list[Mention]:
+    role = role_of(parameter)
+    phrases = [p for p in turn.of_kind("phrase", scope) if not _about_tool(p, scope)]
+    strong = [p for p in phrases if p.cue in _STRONG[role]]
+    named = [p for p in strong if _is_name(p)]
+    if named:
+        return named
+    followed = [q for p in strong if (q := _explained_by(p, phrases))]
+    weak = [p for p in phrases if p.cue in _WEAK[role] and _is_name(p)]
+    loose = [p for p in phrases if _is_name(p) and p.cue not in _other_cues(role) and p.cue not in ("for", "name", "under")]
+    addressed = "address" in name_words(parameter) and strong
+    return followed or weak or (addressed or loose or [] if not strong else strong)
+
+
+def _other_cues(role: Role) -> frozenset[str]:
+    return frozenset().union(*(cues for other, cues in _STRONG.items() if other != role and other != "none"))
+
+
+def _explained_by(vague: Mention, phrases: Sequence[Mention]) -> Mention | None:
+    """The name that follows a vague place: "from my place, that's 18 Garden Court"."""
+    if stem(str(vague.value).split()[-1]) not in {stem(w) for w in _VAGUE}:
+        return None
+    return next((p for p in phrases if _is_name(p) and 0 <= p.start - vague.end <= 5 and p.cue not in ("to", "from")), None)
+
+
+def _is_name(phrase: Mention) -> bool:
+    return phrase.bound or str(phrase.value)[0].isdigit()
+
+
+def _about_tool(phrase: Mention, scope: Request | None) -> bool:
+    if scope is None:
+        return False
+    about = {c for w in scope.tool.name.split("_") for c in concepts(w)}
+    return not phrase.bound and all(about & set(concepts(w)) for w in str(phrase.value).split())
+
+
+def _find_persons(turn: Turn, scope: Request | None, parameter: Parameter) -> list[Mention]:
+    phrases = [p for p in turn.of_kind("phrase", scope) if p.bound]
+    names = [n for p in phrases if (n := _name_part(turn.tokens, p)) is not None]
+    cued = [p for p in names if p.cue in _NAMED_BY]
+    full = [p for p in cued if len(str(p.value).split()) > 1]
+    return full or cued or [p for p in names if p.cue not in ("to", "in", "from", "at")]
+
+
+def _name_part(tokens: Sequence[Token], phrase: Mention) -> Mention | None:
+    """The capitalised words at a phrase's end: "the name Peter Novak"."""
+    start = phrase.end
+    while start > phrase.start and tokens[start - 1].capital and tokens[start - 1].low.replace("'", "").isalpha():
+        start -= 1
+    words = [t.text for t in tokens[start : phrase.end]]
+    if not 1 <= len(words) <= 4:
+        return None
+    cue = phrase.cue if start == phrase.start else "name"
+    return replace(phrase, value=" ".join(words), start=start, cue=cue)
+
+
+def _find_enum(turn: Turn, scope: Request | None, parameter: Parameter) -> list[Mention]:
+    found = []
+    for i, token in enumerate(turn.tokens):
+        if i in turn.used or (scope is not None and not scope.covers(i)):
+            continue
+        for value in parameter.enum:
+            if stem(token.low) in {stem(w) for w in _ways_to_say(str(value))}:
+                found.append(Mention(kind="enum", value=value, start=i, end=i + 1))
+    return [m for m in found if not negated(turn.tokens, m.start)]
+
+
+def _ways_to_say(value: str) -> list[str]:
+    for line in ENUM_SYNONYMS:
+        if value.lower() in line.split():
+            return line.split()
+    return [value.lower(), *value.lower().replace("_", " ").split()]
+
+
+def _find_boolean(turn: Turn, scope: Request | None, parameter: Parameter) -> list[Mention]:
+    heads = head_words(parameter)
+    for i, token in enumerate(turn.tokens):
+        if stem(token.low) in heads and (scope is None or scope.covers(i)):
+            denied = {"no", "not", "without", "don't", "never"} & {t.low for t in turn.tokens[max(0, i - 4) : i]}
+            return [Mention(kind="boolean", value=not denied, start=i, end=i + 1)]
+    return []
+
+
+_FINDERS: dict[Kind, Callable[[Turn, Request | None, Parameter], list[Mention]]] = {
+    "identifier": _find_plain("identifier"),
+    "date": _find_plain("date"),
+    "money": _find_money,
+    "count": _find_count,
+    "place": _find_places,
+    "person": _find_persons,
+    "enum": _find_enum,
+    "boolean": _find_boolean,
+}
+
+
+def _fill_currencies(
+    turn: Turn, scope: Request | None, parameters: Sequence[Parameter], filled: dict[str, list[Mention]]
+) -> None:
+    parts: dict[str, list[Mention]] = {"goal": [], "source": []}
+    last = ""
+    currencies = turn.of_kind("currency", scope)
+    numbers = [m for m in turn.mentions if m.kind == "number"]
+    for currency in currencies:
+        carried = last if parts.get(last) and taken_back(turn.tokens, parts[last][-1].end, currency.start) else ""
+        part = _part(turn, currency, numbers) or carried
+        if part:
+            parts[part].append(currency)
+        last = part
+    if len(parts["goal"]) > 1 and not parts["source"] and not taken_back(turn.tokens, parts["goal"][0].end, parts["goal"][1].start):
+        parts["source"].append(parts["goal"].pop(0))
+    loose = [c for c in currencies if c not in parts["goal"] and c not in parts["source"]]
+    for parameter in parameters:
+        role = role_of(parameter)
+        chosen = parts.get(role, []) or loose
+        if chosen:
+            filled[parameter.name] = settle(turn.tokens, chosen, True)
+            turn.use(chosen)
+            loose = [c for c in loose if c not in chosen]
+
+
+def _part(turn: Turn, currency: Mention, numbers: Sequence[Mention]) -> str:
+    if any(number.end in (currency.start, currency.start - 1) and number.end <= currency.start or number.start == currency.end for number in numbers):
+        return "source"
+    asked = {"how", "many", "much"} & {t.low for t in turn.tokens[max(0, currency.start - 3) : currency.start]}
+    if currency.cue in ("to", "into", "in", "for", "buy") or asked:
+        return "goal"
+    return "source" if currency.cue in ("from", "of", "my", "have") else ""

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
@@ -418,3 +419,47 @@ def test_noise_stops_after_five_hundred_mistakes(suite_folder: Path) -> None:
 def test_what_would_move_the_cursor_is_shown_as_an_escape(suite_folder: Path) -> None:
     path = changed(suite_folder / "minimal.yaml", "kind: tool_use", 'kind: "\\e[2J"')
     assert problems(path) == [r'suite.kind: expected tool_use, got "\x1b[2J"']
+
+
+@pytest.mark.parametrize(
+    ("text", "ends_there"),
+    [
+        ("a: BA #12", True),
+        ("a: caf\u00e9 au lait #12\nb: 1", True),
+        ("a: [x, BA #12\n  , y]", True),
+        ("a: BA # 12", False),
+        ("a: BA#12", False),
+        ("a: 'BA #12'", False),
+        ("a: |\n  BA #12", False),
+        ("a: b ## heading", False),
+    ],
+)
+def test_a_hash_that_may_be_meant_as_text_is_told(tmp_path: Path, text: str, ends_there: bool) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_text(text, encoding="utf-8")
+    report = Report(path)
+    assert read_document(path, report) is not None
+    assert ["is read as a comment" in m.what for m in report.mistakes] == [True] * ends_there
+
+
+LINES = (GOOD / "requirements.yaml").read_text(encoding="utf-8").splitlines()
+ODD = ("null", "[]", "{}", "true", "-1", '"x"', "[[1]]", "{a: {b: c}}", "*x", '"$RESULT_0.a"', ".nan", "|", "")
+
+
+@settings(max_examples=150, deadline=None)
+@given(at=st.integers(0, len(LINES) - 1), value=st.sampled_from((*ODD, None)))
+def test_whatever_stands_at_a_key_the_loader_gives_a_suite_or_its_own_error(
+    at: int, value: str | None, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.getbasetemp() / "odd"
+    if not folder.exists():
+        shutil.copytree(GOOD, folder)
+    changed_line = [] if value is None else [f"{LINES[at].partition(':')[0]}: {value}"]
+    path = folder / "odd.yaml"
+    path.write_text("\n".join([*LINES[:at], *changed_line, *LINES[at + 1 :]]), encoding="utf-8")
+    found: Sequence[object]
+    try:
+        found = load_suite(path).scenarios
+    except SuiteError as error:
+        found = error.problems
+    assert found

@@ -23,7 +23,16 @@ KINDS = {"scenarios": "scenario", "tools": "tools", "speakers": "speakers"}
 BESIDES = {"tools", "speakers"}  # files that the bad suites name
 
 YAML_ONLY = {  # lost before there is data that a schema could see
-    *("anchor_bomb", "byte_order_mark", "duplicate_key", "empty_file", "huge_integer", "infinite", "latin_1"),
+    *(
+        "anchor_bomb",
+        "byte_order_mark",
+        "comment_after_text",
+        "duplicate_key",
+        "empty_file",
+        "huge_integer",
+        "infinite",
+        "latin_1",
+    ),
     *("number_as_key", "reference_unquoted", "second_document", "tabs", "too_deep", "unclosed", "unsafe_tag", "utf_16"),
 }
 LOADER_ONLY = {  # needs another file, another place in the file, or the calendar

@@ -24,6 +24,9 @@ Json = Any
 MAX_BYTES = 2_000_000
 MAX_DEPTH = 40
 
+_TIGHT_COMMENT = re.compile(rb"[ \t]#[^\s#]")
+_TIGHT_COMMENT_TEXT = re.compile(r"[ \t]+(#[^\s#]\S*)")
+
 
 class Scalar(NamedTuple):
     """A value that is not a collection. `raw` is the text in the file."""
@@ -65,7 +68,7 @@ def read_document(path: Path, report: Report) -> Node | None:
     data = _read(path, report)
     if data is None:
         return None
-    builder = _Builder(report)
+    builder = _Builder(report, data.decode("utf-8") if _TIGHT_COMMENT.search(data) else None)
     try:
         takers = builder.takers()
         for event in _events(data):
@@ -163,8 +166,9 @@ class _Open:
 class _Builder:
     """Takes libyaml's events one by one and grows the tree; no recursion, so that depth costs nothing."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, text: str | None) -> None:
         self.report = report
+        self.text = text  # of the file, where it holds a `#` that may be meant as text
         self.root: Node | None = None
         self.documents = 0
         self._stack: list[_Open] = []
@@ -222,9 +226,18 @@ class _Builder:
         raw = event.value
         if event.tag is not None:
             self._refuse_tag(event, line)
+        if self.text is not None and event.implicit[0] and raw:
+            self._refuse_comment(raw, self.text[event.end_mark.index : event.end_mark.index + 60], line)
         if event.implicit[0] and (not raw or raw[0] in TYPED_FIRST):
             return self._place(Scalar(line, typed(raw, line, self.report), raw), line)
         return self._place(Scalar(line, raw, raw), line)
+
+    def _refuse_comment(self, raw: str, rest: str, line: int) -> None:
+        """`flight: BA #12` is the text BA and a comment to YAML, and hardly to whoever wrote it."""
+        match = _TIGHT_COMMENT_TEXT.match(rest)
+        if match:
+            told = f"{quoted(raw)} ends there: {quoted(match[1])} is read as a comment; quote the whole text"
+            self.report.add(line, "yaml", f"{told}, or put a space after a # that starts a comment")
 
     def _refuse_tag(self, event: Any, line: int) -> None:
         if event.tag is not None:

@@ -128,6 +128,7 @@ class SuiteInfo:
     window: Literal["settle", "fixed"] = "settle"
     settle_s: float = 10.0
     max_duration_s: float = 300.0
+    documents: tuple[str, ...] = ()  # texts that the agent is given
 
     @property
     def folder(self) -> Path:

@@ -10,6 +10,9 @@ Json = Any
 
 JsonType = Literal["string", "integer", "number", "boolean", "array", "object"]
 
+MATCHERS = ("identifier", "number", "money", "currency", "boolean", "enum", "date", "place", "text", "exact")
+"""Names that a parameter's `match` may have."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
@@ -25,6 +28,7 @@ class Parameter:
     format: str | None = None
     match: str | None = None
     options: Mapping[str, Json] = field(default_factory=dict)  # of the matcher: aliases, approx, set, ...
+    constraints: Mapping[str, Json] = field(default_factory=dict)  # other JSON Schema keywords: items, minimum, ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +47,7 @@ class Tool:
         """The JSON Schema of the arguments object, as agents receive it."""
         properties: dict[str, Json] = {}
         for parameter in self.parameters.values():
-            schema: dict[str, Json] = {"type": parameter.type}
+            schema: dict[str, Json] = {"type": parameter.type, **parameter.constraints}
             if parameter.description:
                 schema["description"] = parameter.description
             if parameter.format:

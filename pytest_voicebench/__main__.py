@@ -1,0 +1,60 @@
+"""`python -m pytest_voicebench COMMAND`: finds the command's module and runs it; nothing else is imported."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import io
+import sys
+
+COMMANDS = {
+    "validate": ("pytest_voicebench.commands.validate:run", "check suite files without running them"),
+    "suites": ("pytest_voicebench.commands.suites:run", "list the suites that travel with the package, or copy one"),
+    "synthesize": ("pytest_voicebench.commands.synthesize:run", "speak the text of new scenarios"),
+    "annotate": ("pytest_voicebench.commands.annotate:run", "make the timing file of a recording and its text"),
+    "speech": ("pytest_voicebench.commands.speech:run", "print the speech that the harness hears in a recording"),
+    "report": ("pytest_voicebench.commands.report:run", "print a run's tables again"),
+    "merge": ("pytest_voicebench.commands.merge:run", "join run folders, or lay a rerun over a run"),
+}
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; its exit status, 2 where there is no such command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a console without UTF-8 still gets every line
+    arguments = sys.argv[1:] if argv is None else argv
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(_usage())
+        return 0 if arguments else 2
+    name, *rest = arguments
+    if name not in COMMANDS:
+        near = difflib.get_close_matches(name, COMMANDS, n=1)
+        hint = f'; did you mean "{near[0]}"?' if near else ""
+        print(f'there is no command "{name}"{hint}\n\n{_usage()}', file=sys.stderr)
+        return 2
+    module, _, function = COMMANDS[name][0].partition(":")
+    try:
+        run = getattr(importlib.import_module(module), function)
+    except ModuleNotFoundError as error:
+        print(f"{name}: the module {error.name} is not installed", file=sys.stderr)
+        return 2
+    try:
+        return int(run(rest))
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # the reader of our output went away, as `| head` does
+        sys.stderr.close()
+        return 141
+
+
+def _usage() -> str:
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:<{width}}  {text}" for name, (_, text) in COMMANDS.items()]
+    return "\n".join(
+        ["usage: python -m pytest_voicebench COMMAND ...", "", *lines, "", "COMMAND --help says more about each."]
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+"""SHA-256 over what shapes a conversation, and over what it is judged by: equal content has equal hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from pytest_voicebench.scenario import Expectation, Retraction, RoomTone, Speaker, Step, SuiteInfo
+
+Json = Any
+
+
+def digest(value: Json) -> str:
+    """SHA-256 of canonical JSON: keys sorted, no spaces, UTF-8."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def suite_digest(info: SuiteInfo, code: dict[str, str]) -> str:
+    """What every conversation of a suite shares. `code` maps each Python file that answers or speaks to its text."""
+    tools = [
+        [t.name, t.description, t.json_schema(), t.writes, t.returns, t.answer, t.latency_s]
+        for t in info.tools.values()
+    ]
+    rules = [info.kind, info.today.isoformat(), info.window, info.settle_s, info.max_duration_s]
+    return digest([rules, info.instructions, list(info.documents), tools, code])
+
+
+def matching_digest(info: SuiteInfo) -> str:
+    """How the suite's arguments are compared."""
+    return digest(
+        [[t.name, p.name, p.match, dict(p.options)] for t in info.tools.values() for p in t.parameters.values()]
+    )
+
+
+def stimulus_digest(
+    suite: str, steps: Sequence[Step], generator: str | None, speaker: Speaker | None, max_duration_s: float | None
+) -> str:
+    """One item's conversation: the suite's digest, the steps with their recordings, the room."""
+    tone = _tone(speaker.tone) if speaker else None
+    return digest([suite, [_step(step) for step in steps], generator, tone, max_duration_s])
+
+
+def expectation_digest(matching: str, expect: Expectation, retracted: Sequence[Retraction]) -> str:
+    """What the item is judged by."""
+    calls = [[c.tool, dict(c.args), list(c.allow_extra)] for c in expect.calls]
+    requirements = [[r.name, r.operator, r.bound] for r in expect.pass_requires]
+    aliases = {name: list(words) for name, words in expect.aliases.items()}
+    taken_back = [[r.tool, dict(r.args), r.until] for r in retracted]
+    return digest([matching, calls, list(expect.mentions), requirements, expect.ordered, aliases, taken_back])
+
+
+def _step(step: Step) -> Json:
+    timing = step.timing
+    sound = timing and [timing.audio_sha256, timing.speech, timing.words, _tone(timing.tone)]
+    return [step.kind, step.trigger.kind, step.trigger.seconds, step.text, step.seconds, step.insert, sound]
+
+
+def _tone(tone: RoomTone | None) -> Json:
+    return tone and [tone.seed, tone.level_dbfs]

@@ -1,0 +1,139 @@
+"""Recordings and their timing files: there, readable, and made for each other. Nothing is decoded where all is well."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import NamedTuple
+
+from pytest_voicebench.loading.mistakes import Report, quoted
+from pytest_voicebench.scenario import Timing
+from pytest_voicebench.timing_file import TimingError, read_timing, timing_path
+
+MAX_AUDIO_BYTES = 200_000_000
+MAX_TIMING_BYTES = 2_000_000
+_RATES_HZ = range(8_000, 96_001)  # others are refused when the file is read
+_SLACK_S = 0.001  # times in the file are rounded
+
+
+class Length(NamedTuple):
+    """Rate and duration of a recording."""
+
+    rate_hz: int
+    seconds: float
+
+
+class Recordings:
+    """Checks each recording once, whoever names it."""
+
+    def __init__(self) -> None:
+        self._seen: dict[Path, Timing | str] = {}
+
+    def timing(self, path: Path, line: int, where: str, report: Report) -> Timing | None:
+        """The timing of a recording, or None and a mistake in the line that names it."""
+        found = self._seen.get(path)
+        if found is None:
+            found = self._seen[path] = _check(path)
+        if isinstance(found, str):
+            report.add(line, where, found)
+            return None
+        return found
+
+
+def _check(path: Path) -> Timing | str:
+    """The timing, or what is wrong. Messages name the file, not its whole path."""
+    try:
+        if path.stat().st_size > MAX_AUDIO_BYTES:
+            return f"{quoted(path.name)} is larger than {MAX_AUDIO_BYTES:,} bytes"
+        data = path.read_bytes()
+    except OSError as error:
+        return f"{quoted(path.name)} cannot be read: {error.strerror}"
+    timing = _timing(path)
+    ends_s = 0.0 if isinstance(timing, str) else _end_s(timing)
+    length = _length(path, data, ends_s)
+    if isinstance(length, str):
+        return length
+    if isinstance(timing, str):
+        return timing
+    beside, name = quoted(timing_path(path).name), quoted(path.name)
+    if timing.audio_sha256 != hashlib.sha256(data).hexdigest():
+        return f"{beside} was made for another recording (its audio_sha256 is not {name}'s){_make(path)}"
+    if timing.rate_hz != length.rate_hz:
+        return f"{beside} says {timing.rate_hz} Hz, the recording has {length.rate_hz} Hz"
+    if not timing.speech:
+        return f"{beside} has no speech"
+    if ends_s > length.seconds + _SLACK_S:
+        return f"{beside} has speech up to {ends_s:g} s, the recording ends at {length.seconds:.3f} s"
+    return timing
+
+
+def _make(path: Path) -> str:
+    return f"; make it with: python -m pytest_voicebench annotate {path}"
+
+
+def _timing(path: Path) -> Timing | str:
+    beside = timing_path(path)
+    if not beside.is_file():
+        return f"{quoted(path.name)} has no timing file {quoted(beside.name)}{_make(path)}"
+    if beside.stat().st_size > MAX_TIMING_BYTES:
+        return f"{quoted(beside.name)} is larger than {MAX_TIMING_BYTES:,} bytes{_make(path)}"
+    try:
+        return read_timing(beside)
+    except TimingError as error:
+        return str(error).replace(str(beside), beside.name)
+    except (RecursionError, OverflowError) as error:
+        return f"{beside.name}: not a timing file: {error}"
+
+
+def _end_s(timing: Timing) -> float:
+    return max([end for _, end in timing.speech[-1:]] + [end for _, _, end in timing.words], default=0.0)
+
+
+def _length(path: Path, data: bytes, ends_s: float) -> Length | str:
+    """Rate and duration, or what is wrong with the sound.
+
+    Headers are believed where they fit what the timing file needs; else the whole file is read, as it will be when it
+    is played, which repairs headers that lie and says what is wrong with the others.
+    """
+    length = _vorbis_length(data) or _header_length(path)
+    if length is not None and length.rate_hz in _RATES_HZ and length.seconds + _SLACK_S >= ends_s:
+        return length
+    from pytest_voicebench.audio_files import AudioError, ChannelError, read_audio
+
+    try:
+        audio = read_audio(path).audio
+    except ChannelError:
+        return f"{path.name}: has two channels; a user's recording has one: save that one as a file of its own"
+    except AudioError as error:
+        return str(error).replace(str(path), path.name)
+    return Length(audio.rate_hz, audio.duration_s)
+
+
+def _vorbis_length(data: bytes) -> Length | None:
+    """Rate and length of an ordinary mono Ogg Vorbis file, the suites' format; None for all else.
+
+    libsndfile sets up the whole decoder to tell these two (0.8 ms a file, most of the time of a large collection). Here
+    they are read where RFC 3533 and the Vorbis I specification put them: the rate in the identification packet of the
+    first page, the number of samples in the granule position of the last page.
+    """
+    last = data.rfind(b"OggS")
+    if not data.startswith(b"OggS") or data[28:35] != b"\x01vorbis" or data[39:40] != b"\x01" or last < 58:
+        return None
+    if data[last + 14 : last + 18] != data[14:18] or len(data) < last + 27 or not data[last + 5] & 4:
+        return None  # of another stream, or not its last page
+    rate_hz = int.from_bytes(data[40:44], "little")
+    frames = int.from_bytes(data[last + 6 : last + 14], "little", signed=True)
+    return Length(rate_hz, frames / rate_hz) if rate_hz > 0 and frames > 0 else None
+
+
+def _header_length(path: Path) -> Length | None:
+    """Rate and length of a mono file as its header says; None where it is no sound, or holds none, or is not mono."""
+    import soundfile
+
+    try:
+        info = soundfile.info(str(path))
+    except (soundfile.SoundFileError, OSError, RuntimeError):
+        return None
+    if info.channels != 1 or info.frames <= 0 or info.samplerate <= 0:
+        return None
+    return Length(info.samplerate, info.frames / info.samplerate)

@@ -1,0 +1,213 @@
+"""What a run's results add up to, as a frozen tree that json can hold: counts, rates, distributions, tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Json = Any
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """k of n, with the 95 % Wilson interval; `value`, `low` and `high` are None for n = 0."""
+
+    value: float | None
+    k: int
+    n: int
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mean:
+    """The mean of n values in full precision; None for n = 0."""
+
+    value: float | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distribution:
+    """Mean, linear percentiles and sample deviation of n values (seconds where the name ends in `_s`)."""
+
+    mean: float | None
+    p50: float | None
+    p95: float | None
+    stdev: float | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """planned = passed + failed + error + skipped + not_run; valid = passed + failed."""
+
+    planned: int
+    passed: int
+    failed: int
+    error: int
+    skipped: int
+    not_run: int
+    error_kinds: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def valid(self) -> int:
+        """Items that were measured."""
+        return self.passed + self.failed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scores:
+    """The scores of a group of items. Unless a name says otherwise they are over all valid items of the group.
+
+    Denominators (design: "Denominators are printed"): pass_at_1, turn_take_rate: valid items. interruption_rate: turns
+    taken. filler_rate: clean turns (taken, not interrupted). preemptive_rate: items with a call. The `_all` forms of
+    these three are over valid items. The `_turn_taken` forms are over items whose turn was taken.
+    """
+
+    counts: Counts
+    pass_at_1: Rate
+    tools_ok: Rate
+    args_ok: Rate
+    f1: Mean
+    f1_match: Mean
+    f1_strict: Mean
+    precision: Mean
+    recall: Mean
+    argument_accuracy: Mean
+    argument_accuracy_strict: Mean
+    turn_take_rate: Rate
+    interruption_rate: Rate
+    filler_rate: Rate
+    preemptive_rate: Rate
+    interruption_rate_all: Rate
+    filler_rate_all: Rate
+    preemptive_rate_all: Rate
+    pass_at_1_turn_taken: Rate
+    f1_turn_taken: Mean
+    argument_accuracy_turn_taken: Mean
+    first_response_latency_s: Distribution
+    tool_call_latency_s: Distribution
+    tool_call_latency_non_negative_s: Distribution
+    task_completion_latency_s: Distribution
+    interruption_depth_s: Distribution
+    latency_causes: Mapping[str, int] = field(default_factory=dict)  # why an item has no first-response latency
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioMeans:
+    """Means over scenarios of each scenario's mean over its recordings, so that two speakers do not weigh double."""
+
+    pass_at_1: Mean
+    f1: Mean
+    argument_accuracy: Mean
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SilenceRow:
+    """Items whose turn was not taken, and what they did instead. `items` is the group's valid items."""
+
+    items: int
+    silent: int
+    with_calls: int
+    without_calls: int
+    with_perfect_calls: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Silence:
+    """The silence table: all items, and by difficulty."""
+
+    overall: SilenceRow
+    by_difficulty: Mapping[str, SilenceRow]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Behaviour:
+    """Pre-emptive calls against interruptions, over items with a call; and who spoke before the first call."""
+
+    preemptive_interrupted: int
+    preemptive_only: int
+    interrupted_only: int
+    neither: int
+    spoke_before_first_call: Rate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurplusRow:
+    """Calls that no expected call was paired with, made in scenarios of `domain`, of tools that belong to `tool_domain`.
+
+    A tool belongs to the domain whose scenarios expect it; `tool_domain` is None where none or several do.
+    """
+
+    domain: str | None
+    tool: str
+    tool_domain: str | None
+    calls: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commits:
+    """Calls made with values that the user took back: items with at least one, of items with a retraction."""
+
+    premature_commit_rate: Rate
+    calls: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSummary:
+    """Everything about one agent. Keys of `by`: domain, difficulty, disfluency, speaker, expected_calls.
+
+    An item counts in every disfluency it carries, and under "none" where it carries none.
+    """
+
+    name: str
+    model: str | None
+    transport: str
+    clock: str
+    settings: Mapping[str, Json]
+    overall: Scores
+    by: Mapping[str, Mapping[str, Scores]]
+    per_scenario: ScenarioMeans
+    silence: Silence
+    behaviour: Behaviour
+    commits: Commits
+    wrong_arguments: Mapping[str, int]
+    surplus_calls: tuple[SurplusRow, ...]
+    usage: Mapping[str, float]
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """One of the benchmark's tables 2 to 6 for this run: one row per agent, cells in the unit their column names.
+
+    A cell is a fraction (0 to 1), seconds (columns that end in `_s`), or None.
+    """
+
+    number: int
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[float | None, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """A run. `header` is what the caller says about it (name, time, versions, options); all else follows from results.
+
+    `stimulus` is synthetic, human or mixed; `notices` head every output.
+    """
+
+    schema_version: int
+    header: Mapping[str, Json]
+    score_set: str
+    score_version: int
+    suites: tuple[str, ...]
+    stimulus: str
+    notices: tuple[str, ...]
+    counts: Counts
+    agents: tuple[AgentSummary, ...]
+    tables: tuple[Table, ...]

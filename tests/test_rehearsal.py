@@ -1,0 +1,72 @@
+"""Expected calls played on the mocks show what only running tells."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pytest_voicebench.loading import is_suite_file, load_suite
+from pytest_voicebench.rehearsal import rehearse
+
+GOOD = Path(__file__).parent / "data" / "good"
+
+
+@pytest.mark.parametrize("path", sorted(filter(is_suite_file, GOOD.glob("*.yaml"))), ids=lambda p: p.stem)
+def test_the_good_suites_play_through(path: Path) -> None:
+    assert rehearse(load_suite(path)) == ()
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after", "message"),
+    [
+        (
+            "mock_api.py",
+            '"booking": {"code": f"B{len(bookings)}"}',
+            '"booking": {}',
+            "first_flight.expect.calls[2].track_order: $RESULT_1.booking.code: no key 'code'",
+        ),
+        (
+            "mock_api.py",
+            "bookings.append(dict(arguments))",
+            "bookings.append(1 / 0)",
+            "first_flight.expect.calls[1].book_flight: book_flight: mock_api.py:8: ZeroDivisionError: division by zero",
+        ),
+        (
+            "mock_api.py",
+            "from __future__ import annotations",
+            "raise KeyError(3)",
+            "first_flight.tools: mock_api.py:3: KeyError: 3",
+        ),
+        (
+            "mock_api.py",
+            'f"B{len(bookings)}"',
+            '__import__("os").urandom(8).hex()',
+            "first_flight.expect.calls[1].book_flight: the mock answers the same calls otherwise the second time",
+        ),
+        (
+            "tools.yaml",
+            "order_id: {type: string,",
+            "order_id: {type: string, pattern: ^X,",
+            "first_flight.expect.calls[2].track_order: invalid arguments: order_id: 'B1' does not match '^X'",
+        ),
+    ],
+)
+def test_what_only_running_tells_is_told(tmp_path: Path, file: str, before: str, after: str, message: str) -> None:
+    folder = Path(shutil.copytree(GOOD, tmp_path / "suite"))
+    text = (folder / file).read_text(encoding="utf-8")
+    assert before in text
+    (folder / file).write_text(text.replace(before, after), encoding="utf-8")
+    mistakes = rehearse(load_suite(folder / "references.yaml"))
+    assert f"{mistakes[0].where}: {mistakes[0].what}" == message
+
+
+def test_an_error_that_a_tool_answers_with_is_no_mistake(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(GOOD, tmp_path / "suite"))
+    tools = (folder / "tools.yaml").read_text(encoding="utf-8")
+    (folder / "tools.yaml").write_text(
+        tools.replace('returns: {order_id: "{order_id}", text', "returns: {error: no such order, text"),
+        encoding="utf-8",
+    )
+    assert rehearse(load_suite(folder / "every_step.yaml")) == ()

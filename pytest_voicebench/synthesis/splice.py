@@ -27,6 +27,9 @@ MERGE_S = 0.30
 LEAD_S = 0.30
 TAIL_S = 0.20
 FADE_S = 0.005
+BREATH_S = 0.06
+"""Sound this far outside the words that an engine names is not speech: diphone voices hum in their pauses."""
+
 RATE_SPREAD = 0.04
 FILLERS = frozenset({"um", "uh", "er", "erm", "hmm", "mm", "ah"})
 FILLER_SPEED = 0.75
@@ -85,8 +88,17 @@ def _say(piece: Piece, voice: Voice, speed: float) -> _Said:
         parts = len(word.spoken.split())
         times.append((known[at][0], known[at + parts - 1][1]))
         at += parts
-    said = _Said(piece=piece, wave=spoken.wave, times=tuple(times), unsure=spoken.word_times is None)
+    wave = _hushed(spoken.wave, known[0][0], known[-1][1])
+    said = _Said(piece=piece, wave=wave, times=tuple(times), unsure=spoken.word_times is None)
     return _cut(said) if piece.kept < 1.0 else said
+
+
+def _hushed(wave: Wave, first_s: float, last_s: float) -> Wave:
+    """The wave, silent more than BREATH_S before its first word and after its last."""
+    hushed = wave.copy()
+    hushed[: max(0, round((first_s - BREATH_S) * RATE_HZ))] = 0.0
+    hushed[round((last_s + BREATH_S) * RATE_HZ) :] = 0.0
+    return hushed
 
 
 def _shaped(spoken: Spoken, voice: Voice) -> Spoken:

@@ -63,6 +63,16 @@ _NATION = {
     "filipino": {"MXN": "PHP"},
     "kenyan": {"KES": "KES"},
 }
+_OF_NATION = {
+    nation: code
+    for code, nations in {
+        "SEK": "swedish", "DKK": "danish", "NOK": "norwegian", "CHF": "swiss", "JPY": "japanese", "MXN": "mexican",
+        "INR": "indian", "CNY": "chinese", "KRW": "korean", "TRY": "turkish", "THB": "thai", "PLN": "polish",
+        "CZK": "czech", "HUF": "hungarian", "BRL": "brazilian", "GBP": "british", "CAD": "canadian",
+        "AUD": "australian", "ZAR": "african", "AED": "emirati", "ILS": "israeli", "RUB": "russian",
+    }.items()
+    for nation in nations.split()
+}  # fmt: skip
 _SIGNS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY"}
 _AMBIGUOUS = frozenset(("won", "real", "try", "crown", "crowns", "rub", "dong", "pound"))
 _UPPER = (
@@ -79,7 +89,7 @@ def find_currencies(tokens: Sequence[Token]) -> list[Mention]:
     """All currencies as ISO codes; a sign in front of a number counts."""
     found: list[Mention] = []
     for i, token in enumerate(tokens):
-        code = _SIGNS.get(token.text) or _CODE_OF.get(token.low)
+        code = _SIGNS.get(token.text) or _CODE_OF.get(token.low) or _misheard(tokens, i)
         if code is None or (token.low in _AMBIGUOUS and not _after_nation_or_number(tokens, i)):
             continue
         start = i
@@ -117,6 +127,16 @@ def find_numbers(tokens: Sequence[Token], taken: set[int], currencies: Sequence[
         found.append(mention)
         i = number.end
     return found
+
+
+def _misheard(tokens: Sequence[Token], i: int) -> str | None:
+    """A nation's money by the nation alone, where the word after it was not understood: "840 Swedish corner"."""
+    nation = tokens[i - 1].low if i else ""
+    if nation not in _OF_NATION or not tokens[i].is_word or tokens[i].capital:
+        return None
+    before = tokens[i - 2].low if i > 1 else ""
+    amount = i > 1 and number_at(tokens, i - 2) is not None
+    return _OF_NATION[nation] if amount or before in ("in", "to", "into", "from", "many") else None
 
 
 def _priced(tokens: Sequence[Token], start: int, end: int) -> bool:

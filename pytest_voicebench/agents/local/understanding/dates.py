@@ -39,13 +39,19 @@ def _date_at(tokens: Sequence[Token], i: int, today: date) -> Mention | None:
     low = tokens[i].low
     if iso := _ISO.match(low):
         return _mention(int(iso.group(1)), int(iso.group(2)), int(iso.group(3)), i, i + 1)
-    if low in MONTHS and (day := _day_at(tokens, _skip(tokens, i + 1, ("the",)))):
+    if low in MONTHS and (day := _day_at(tokens, _skip(tokens, i + 1, ("the", ".") if len(low) < 5 else ("the",)))):
         return _with_year(tokens, MONTHS[low], day[0], i, day[1], today)
+    if low == "my" and (ordinal := ordinal_at(tokens, i + 1) if i + 1 < len(tokens) else None) and _ends_there(tokens, ordinal.end):
+        return _with_year(tokens, MONTHS["may"], int(ordinal.value), i, ordinal.end, today)  # as a recogniser hears May
     if (day := _day_at(tokens, i)) is not None:
         month = _skip(tokens, day[1], ("of", "day"))
         if month < len(tokens) and tokens[month].low in MONTHS and (month > day[1] or tokens[month].capital):
             return _with_year(tokens, MONTHS[tokens[month].low], day[0], i, month + 1, today)
     return _relative(tokens, i, today)
+
+
+def _ends_there(tokens: Sequence[Token], i: int) -> bool:
+    return i >= len(tokens) or tokens[i].is_punctuation
 
 
 def _relative(tokens: Sequence[Token], i: int, today: date) -> Mention | None:

@@ -139,8 +139,9 @@ def find_requests(tokens: Sequence[Token], mentions: Sequence[Mention], tools: S
         for start in range(end):
             for name, worth in worths[start, end].items():
                 for before, (total, way) in best[start].items():
-                    if before != name and total + worth > options.get(name, (-math.inf, ()))[0]:
-                        options[name] = (total + worth, (*way, (start, name)))
+                    sum_ = total + worth - (_UNPOINTED if False else 0.0)
+                    if before != name and sum_ > options.get(name, (-math.inf, ()))[0]:
+                        options[name] = (sum_, (*way, (start, name)))
         best.append(options)
     _, way = max(best[-1].values(), key=lambda option: option[0])
     return _divided(way, cuts, {tool.name: tool for tool in tools})
@@ -151,6 +152,8 @@ _Way = tuple[tuple[int, str], ...]  # (first chunk, tool) of each request
 
 def _divided(way: _Way, cuts: Sequence[tuple[int, int]], tools: Mapping[str, Tool]) -> list[Request]:
     starts = [cuts[first][0] for first, _ in way]
+    if not starts:
+        return []
     ends = [*starts[1:], cuts[-1][1]]
     starts[:1] = [0]
     return [Request(tool=tools[name], stretches=[(a, b)]) for (_, name), a, b in zip(way, starts, ends, strict=True)]

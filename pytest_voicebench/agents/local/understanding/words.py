@@ -70,7 +70,30 @@ def tokenize(text: str) -> list[Token]:
             low = piece.lower()
         tokens.append(Token(text=piece, low=low, glued=glued))
         glued = False
-    return _without_stutters(_without_fillers(tokens))
+    return _without_stutters(_without_fillers(_with_numbers_reheard(tokens)))
+
+
+_REHEARD = {"to": "two", "too": "two", "do": "two", "due": "two", "you": "two", "free": "three", "for": "four"}
+_COUNTED = frozenset("bedroom bedrooms bed bath bathroom bathrooms room rooms person".split())
+_COUNTED_OF = frozenset("them those these".split())
+
+
+def _with_numbers_reheard(tokens: Sequence[Token]) -> list[Token]:
+    """Number words where a recogniser wrote a word that sounds alike: "to bedroom", "put you of them"."""
+    heard = list(tokens)
+    for i, token in enumerate(tokens[:-1]):
+        following = tokens[i + 1].low
+        of_them = following == "of" and i + 2 < len(tokens) and tokens[i + 2].low in _COUNTED_OF and token.low != "free"
+        counted = following in _COUNTED and token.low not in ("you", "do")
+        if token.low in _REHEARD and (of_them or (counted and not _fits_before_noun(tokens, i))):
+            number = _REHEARD[token.low]
+            heard[i] = Token(text=number, low=number, glued=token.glued)
+    return heard
+
+
+def _fits_before_noun(tokens: Sequence[Token], i: int) -> bool:
+    """A preposition that may rightly stand there: "to bedrooms of my house" never follows a determiner or a verb."""
+    return tokens[i].low in ("to", "for") and i > 0 and tokens[i - 1].low in ("the", "filter", "change", "set")
 
 
 def stem(word: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pytest_voicebench.agents.local.understanding.lexicon import STOPS
 from pytest_voicebench.agents.local.understanding.mentions import Mention
 from pytest_voicebench.agents.local.understanding.numbers import number_at, whole
 from pytest_voicebench.agents.local.understanding.words import Token
@@ -42,7 +43,10 @@ _CURRENCY_WORDS = {
     "IDR": "rupiah rupiahs idr",
     "MYR": "ringgit ringgits myr",
     "NGN": "naira ngn",
-    "KES": "kes",
+    "KES": "shilling shillings kes",
+    "KWD": "dinar dinars kwd",
+    "RON": "leu lei ron",
+    "UAH": "hryvnia uah",
     "EGP": "egp",
 }
 _CODE_OF = {word: code for code, words in _CURRENCY_WORDS.items() for word in words.split()}
@@ -157,6 +161,9 @@ def _pronoun(tokens: Sequence[Token], start: int, end: int) -> bool:
         return False
     before = tokens[start - 1].low if start else ""
     after = tokens[end].low if end < len(tokens) else ""
+    named = after.isalpha() and after not in STOPS
+    if before == "the" and named:
+        return False
     return before in (
         "first second third last next that this the cheapest which another new right wrong best only other "
         "cheaper".split()

@@ -44,7 +44,8 @@ def _date_at(tokens: Sequence[Token], i: int, today: date) -> Mention | None:
     if low == "my" and (ordinal := ordinal_at(tokens, i + 1) if i + 1 < len(tokens) else None) and _ends_there(tokens, ordinal.end):
         return _with_year(tokens, MONTHS["may"], int(ordinal.value), i, ordinal.end, today)  # as a recogniser hears May
     if (day := _day_at(tokens, i)) is not None:
-        month = _skip(tokens, day[1], ("of", "day"))
+        of = _skip(tokens, day[1], (".", "?", ","))
+        month = _skip(tokens, of if of < len(tokens) and tokens[of].low == "of" else day[1], ("of", "day"))
         if month < len(tokens) and tokens[month].low in MONTHS and (month > day[1] or tokens[month].capital):
             return _with_year(tokens, MONTHS[tokens[month].low], day[0], i, month + 1, today)
     return _relative(tokens, i, today)

@@ -27,10 +27,10 @@ _EVIDENCE = {"currency": 1.5, "date": 1.0, "identifier": 0.5, "address": 0.8, "c
 
 _LEAST_SAID = 0.6  # without the verbs that many tools share
 _NAME, _PARAMETER, _DESCRIPTION, _VALUE = 1.0, 0.5, 0.45, 0.4
-_ASKING = frozenset("need want find search look show get looking searching have any sell recommend thinking after buy interested like".split())
+_ASKING = frozenset("need want find search look show get looking searching have any sell recommend thinking after buy interested like got order carry".split())
 _EMPTY = frozenset("type name value number for a an of the on to where that from from_ with one file kind id is".split())
 _SPLITTERS = frozenset("and then also plus but so".split())
-_CLUES = {"how long": "commute", "how far": "commute", "where is": "track", "where's": "track", "only": "filter"}
+_CLUES = {"how long": "commute", "how far": "commute", "where is": "track", "where's": "track", "only": "filter", "travel time": "commute", "price limit": "filter"}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -61,8 +61,8 @@ class Triggers:
     def said(self, tokens: Sequence[Token]) -> dict[str, float]:
         """The concepts in a stretch of speech, with how surely each was said."""
         said: dict[str, float] = {}
-        for token in tokens:
-            if token.is_word and token.low not in _EMPTY:
+        for i, token in enumerate(tokens):
+            if token.is_word and (token.low not in _EMPTY or _is_id_document(tokens, i)) and not _orders(tokens, i):
                 said |= dict.fromkeys(concepts(token.low), 1.0)
                 for concept in self._sounding_like(token.low):
                     said.setdefault(concept, _MISHEARD)
@@ -84,6 +84,19 @@ class Triggers:
         if low in STOPS or len(low) < 4:
             return []
         return [c for w, c in self._words.items() if len(w) == len(low) and w[0] == low[0] and _distance(w, low) == 1]
+
+
+def _is_id_document(tokens: Sequence[Token], i: int) -> bool:
+    after = tokens[i + 1].low if i + 1 < len(tokens) else ""
+    return tokens[i].text == "ID" and after in ("card", "document", "papers")
+
+
+def _orders(tokens: Sequence[Token], i: int) -> bool:
+    """Whether "order" is what one does, not what one has: "I want to order a phone case"."""
+    if tokens[i].low != "order":
+        return False
+    after = tokens[i + 1].low if i + 1 < len(tokens) else ""
+    return after in ("a", "an", "some", "another", "new")
 
 
 def _distance(one: str, other: str) -> int:
@@ -234,7 +247,8 @@ def _asks_for_thing(tokens: Sequence[Token], mentions: Sequence[Mention], elsewh
     """A wish, and close after it a thing that no other tool is about: "do you have any hiking boots"."""
     for mention in mentions:
         words = str(mention.value).split()
-        if mention.kind == "phrase" and words[0][0].isalpha() and not any(elsewhere & set(concepts(w)) for w in words):
+        numbered = any(m.kind == "identifier" and 0 <= m.start - mention.end < 2 for m in mentions)
+        if mention.kind == "phrase" and words[0][0].isalpha() and not numbered and not any(elsewhere & set(concepts(w)) for w in words):
             before = {t.low for t in tokens[max(0, mention.start - 6) : mention.start]}
             if before & _ASKING and mention.cue not in ("to", "from", "in"):
                 return True

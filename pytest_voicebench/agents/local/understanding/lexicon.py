@@ -103,7 +103,7 @@ ADVERBS = frozenset(
     "please just really actually maybe perhaps only now today tomorrow tonight instead too well right okay ok yeah "
     "yes no not sorry wait rather still already again first second third next last ever even almost exactly "
     "automatically every each once twice soon later yet probably currently thanks thank hi hello hey alright also "
-    "much many lot more less most least tops either both all there somewhere anywhere anything else though quickly possible pretty kind sort".split()
+    "enough much many lot more less most least tops either both all there somewhere anywhere anything else though quickly possible pretty kind sort".split()
 )
 STOPS = PREPOSITIONS | CONJUNCTIONS | AUXILIARIES | PRONOUNS | VERBS | ADVERBS
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pytest_voicebench.agents.local.understanding.dates import MONTHS
 from pytest_voicebench.agents.local.understanding.lexicon import CONJUNCTIONS, DETERMINERS, PREPOSITIONS, PRONOUNS, STOPS
-from pytest_voicebench.agents.local.understanding.mentions import Mention, marker_at, taken_back
+from pytest_voicebench.agents.local.understanding.mentions import Mention, marker_at, negated, taken_back
 from pytest_voicebench.agents.local.understanding.numbers import UNITS
 from pytest_voicebench.agents.local.understanding.words import Token
 
@@ -78,6 +79,8 @@ def _belongs(tokens: Sequence[Token], start: int, i: int) -> bool:
         return True
     if marker_at(tokens, i) and token.low != "better":
         return False
+    if token.low in ("one", "ones") and i == start:
+        return False
     if token.low in DETERMINERS and i > start and tokens[i - 1].low not in DETERMINERS:
         return False
     if token.low == "of" and i > start and i + 1 < len(tokens):
@@ -116,9 +119,15 @@ def _with_inherited_cues(tokens: Sequence[Token], found: list[Mention]) -> list[
     for phrase in found:
         before = result[-1] if result else None
         cued = phrase.cue in PREPOSITIONS
-        if before and not cued and phrase.start - before.end <= 6 and before.cue in PREPOSITIONS and taken_back(tokens, before.end, phrase.start):
+        corrects = before is not None and (
+            taken_back(tokens, before.end, phrase.start) or negated(tokens, before.start)
+        )
+        if before and not cued and corrects and phrase.start - before.end <= 6 and before.cue in PREPOSITIONS:
             phrase = Mention(
                 kind="phrase", value=phrase.value, start=phrase.start, end=phrase.end, cue=before.cue, bound=phrase.bound
             )
+        if before and before.cue == "between" and phrase.cue == "and":
+            result[-1] = replace(before, cue="from")
+            phrase = replace(phrase, cue="to")
         result.append(phrase)
     return result

@@ -23,7 +23,7 @@ from pytest_voicebench.tools import Parameter, Tool
 
 Json = Any
 
-_POINTERS = frozenset("it that there one this them first second third".split())
+_POINTERS = frozenset("it there one them first second third".split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +49,9 @@ def plan(text: str, tools: Sequence[Tool], today: date, known: Sequence[Known] =
     turn = Turn(tokens=tokens, mentions=find_mentions(tokens, today))
     drafts = _filled(turn, _without_false_starts(turn, find_requests(tokens, turn.mentions, tools), tools, known), tools)
     names = _parameter_names(tools)
-    for draft in drafts:
-        if _missing(draft):
+    for n, draft in enumerate(drafts):
+        points_back = n > 0 and _POINTERS & {t.low for i, t in enumerate(tokens) if draft.request.covers(i)}
+        if _missing(draft) and not points_back:
             fill_typed(turn, draft.request, draft.filled, anywhere=True)
             fill_text(turn, draft.request, draft.filled, names, anywhere=True)
     drafts = _with_prerequisites(turn, drafts, tools, known)
@@ -170,7 +171,7 @@ def _steps(
         _refer(arguments, tool, words, before, known, tools)
         missing = tuple(p.name for p in tool.parameters.values() if p.required and p.name not in arguments)
         step = Step(tool=tool.name, arguments=_in_order(arguments, tool), missing=missing)
-        if step not in before:
+        if step not in before or before[-1].tool != step.tool:
             steps.append(step)
     return steps
 

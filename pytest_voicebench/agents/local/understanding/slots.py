@@ -171,7 +171,13 @@ def _find_persons(turn: Turn, scope: Request | None, parameter: Parameter) -> li
     names = [n for p in phrases if (n := _name_part(turn.tokens, p)) is not None]
     cued = [p for p in names if p.cue in _NAMED_BY]
     full = [p for p in cued if len(str(p.value).split()) > 1]
-    return full or cued or [p for p in names if p.cue not in ("to", "in", "from", "at")]
+    return full or cued or [p for p in names if p.cue not in ("to", "in", "from", "at")] or _lower_case_persons(turn, scope)
+
+
+def _lower_case_persons(turn: Turn, scope: Request | None) -> list[Mention]:
+    """Names that the recogniser did not write as names: "book it for maria lopez"."""
+    phrases = [p for p in turn.of_kind("phrase", scope) if p.cue in ("for", "name", "under", "named", "is")]
+    return [replace(p, value=str(p.value).title()) for p in phrases if 2 <= len(str(p.value).split()) <= 3]
 
 
 def _name_part(tokens: Sequence[Token], phrase: Mention) -> Mention | None:

@@ -171,7 +171,7 @@ class LocalLine:
         self._events.put_nowait(Transcript(speaker="user", text=turn.text, item_id=f"user-{turn.number}"))
 
     async def _call(self, turn: _Turn, step: Step, *, times: int) -> Known:
-        """The result of a step, asked for once a turn, or once more for each of the `times` that the plan has it before."""
+        """The result of a step, asked for once a turn; `times` says how often the plan has had the same step before."""
         arguments = {}
         for name, value in step.arguments.items():
             found = resolve(value, self._known) if isinstance(value, Reference) else value

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pytest_voicebench.agents.local.understanding.lexicon import STOPS
 from pytest_voicebench.agents.local.understanding.mentions import Mention
 from pytest_voicebench.agents.local.understanding.numbers import number_at, whole
+from pytest_voicebench.agents.local.understanding.wording import word_set, words_of
 from pytest_voicebench.agents.local.understanding.words import Token
 
 _CURRENCY_WORDS = {
@@ -79,14 +80,14 @@ _OF_NATION = {
 }  # fmt: skip
 _SIGNS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY"}
 _AMBIGUOUS = frozenset(("won", "real", "try", "crown", "crowns", "rub", "dong", "pound"))
-_UPPER = (
-    "under below max maximum most budget tops limit cap capped ceiling within less cheaper exceed above beyond "
-    "afford spend over more"
-).split()
-_PASSERS = frozenset(
-    "a an the is are be of to at for about around or than my our no not more like say it's i'd as was price rent "
-    "i did what said let's , ... it goes by amount $".split()
-)
+_UPPER = word_set("""
+    under below max maximum most budget tops limit cap capped ceiling within less cheaper exceed above beyond afford
+    spend over more
+    """)
+_PASSERS = word_set("""
+    a an the is are be of to at for about around or than my our no not more like say it's i'd as was price rent i
+    did what said let's , ... it goes by amount $
+    """)
 
 
 def find_currencies(tokens: Sequence[Token]) -> list[Mention]:
@@ -101,10 +102,24 @@ def find_currencies(tokens: Sequence[Token]) -> list[Mention]:
         if nation in _NATION or (i and tokens[i - 1].capital and tokens[i - 1].is_word and token.low in _CODE_OF):
             code = _NATION.get(nation, {}).get(code, code)
             start = i - 2 if nation in ("kong", "zealand") and i > 1 else i - 1
-        if start and token.text not in _SIGNS and _NATION.get(nation) is None and start == i - 1 and found and found[-1].end > start:
+        if (
+            start
+            and token.text not in _SIGNS
+            and _NATION.get(nation) is None
+            and start == i - 1
+            and found
+            and found[-1].end > start
+        ):
             start = i
         found.append(
-            Mention(kind="currency", value=code, start=start, end=i + 1, cue=_cue(tokens, start), bound=_priced(tokens, start, i + 1))
+            Mention(
+                kind="currency",
+                value=code,
+                start=start,
+                end=i + 1,
+                cue=_cue(tokens, start),
+                bound=_priced(tokens, start, i + 1),
+            )
         )
     return found
 
@@ -164,10 +179,9 @@ def _pronoun(tokens: Sequence[Token], start: int, end: int) -> bool:
     named = after.isalpha() and after not in STOPS
     if before == "the" and named:
         return False
-    return before in (
-        "first second third last next that this the cheapest which another new right wrong best only other "
-        "cheaper".split()
-    ) or after in ("of", "for", "that")
+    return before in words_of("""
+    first second third last next that this the cheapest which another new right wrong best only other cheaper
+    """) or after in ("of", "for", "that")
 
 
 def _cue(tokens: Sequence[Token], start: int) -> str:

@@ -151,7 +151,10 @@ class LocalLine:
         await asyncio.sleep(settings.cost_think_s)
         if is_unfinished(turn.text) or not steps or any(step.missing for step in steps):
             await asyncio.sleep(max(0.0, settings.endpoint_open_s - settings.endpoint_s))
-        done = [await self._call(turn, step) for step in steps if not step.missing]
+        done: list[Known] = []
+        for step in steps:
+            if not step.missing:
+                done.append(await self._call(turn, step, times=sum(s == step for s in steps[: len(done)])))
         left = [step for step in steps if step.missing]
         await self._speak(turn, reply_text(done, left))
         turn.open_steps = bool(left)
@@ -167,14 +170,14 @@ class LocalLine:
             await asyncio.sleep(self._settings.cost_hear_s * seconds)
         self._events.put_nowait(Transcript(speaker="user", text=turn.text, item_id=f"user-{turn.number}"))
 
-    async def _call(self, turn: _Turn, step: Step) -> Known:
-        """The result of a step, asked for once a turn."""
+    async def _call(self, turn: _Turn, step: Step, *, times: int) -> Known:
+        """The result of a step, asked for once a turn; `times` says how often the plan has had the same step before."""
         arguments = {}
         for name, value in step.arguments.items():
             found = resolve(value, self._known) if isinstance(value, Reference) else value
             if found is not None:
                 arguments[name] = found
-        key = f"{step.tool} {json.dumps(arguments, sort_keys=True)}"
+        key = f"{step.tool} {json.dumps(arguments, sort_keys=True)} {times}"
         asked = turn.asked.get(key)
         if asked is None:
             asked = turn.asked[key] = _Asked(tool=step.tool, arguments=arguments)

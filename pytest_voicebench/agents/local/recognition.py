@@ -93,7 +93,7 @@ def _checked_weights() -> Path:
 
 
 def check_weights(file: Path) -> None:
-    """Raises AgentAbsent, in one line, unless the file's SHA-256 is that of the weights this agent was measured with."""
+    """Raises AgentAbsent, in one line, unless the file is the weights that this agent was measured with."""
     if not file.is_file():
         raise AgentAbsent(f"agent local: weights {file} are missing: {_INSTALL}")
     with file.open("rb") as opened:

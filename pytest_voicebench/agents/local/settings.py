@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, fields
 
 INPUT_HZ = 16_000
@@ -44,17 +45,21 @@ class LocalSettings:
 
 
 def settings_from(given: dict[str, object]) -> LocalSettings:
-    """Settings from names and values, text included. Raises ValueError, in one line, for an unknown name or a bad value."""
+    """Settings from names and values, text included. Raises ValueError, in one line, for an unknown name or value."""
     known = {f.name: f.default for f in fields(LocalSettings)}
     values: dict[str, object] = {}
     for name, value in given.items():
         if name not in known:
             raise ValueError(f"agent local: unknown setting {name!r}; it has {', '.join(sorted(known))}")
-        wanted = type(known[name])
-        try:
-            values[name] = wanted(value)  # type: ignore[call-arg]
-        except (TypeError, ValueError):
-            raise ValueError(f"agent local: setting {name}={value!r} is not a number") from None
-        if isinstance(values[name], float | int) and name != "gate_dbfs" and not 0 <= values[name]:  # type: ignore[operator]
-            raise ValueError(f"agent local: setting {name}={value!r} is below 0")
+        values[name] = str(value) if isinstance(known[name], str) else _number(name, value, known[name])
     return LocalSettings(**values)  # type: ignore[arg-type]
+
+
+def _number(name: str, value: object, default: object) -> int | float:
+    try:
+        number = int(str(value)) if isinstance(default, int) else float(str(value))
+    except ValueError:
+        raise ValueError(f"agent local: setting {name}={value!r} is not a number") from None
+    if not math.isfinite(number) or (number < 0 and name != "gate_dbfs") or (name == "beam" and number < 1):
+        raise ValueError(f"agent local: setting {name}={value!r} is out of range")
+    return number

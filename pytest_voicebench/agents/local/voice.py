@@ -81,5 +81,5 @@ def find_voice(setting: str) -> Voice:
     if kind not in ("auto", "flite", "pico"):
         raise AgentAbsent(f"agent local: voice {setting!r} is not one of auto, flite, flite:NAME, pico")
     raise AgentAbsent(
-        f"agent local: voice {setting!r} is not installed: install flite, or pip install \"pytest-voicebench[local]\""
+        f'agent local: voice {setting!r} is not installed: install flite, or pip install "pytest-voicebench[local]"'
     )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pytest_voicebench.agents.local.understanding.lexicon import STOPS
 from pytest_voicebench.agents.local.understanding.mentions import Mention
 from pytest_voicebench.agents.local.understanding.numbers import number_at, whole
+from pytest_voicebench.agents.local.understanding.wording import word_set, words_of
 from pytest_voicebench.agents.local.understanding.words import Token
 
 _CURRENCY_WORDS = {
@@ -42,7 +44,10 @@ _CURRENCY_WORDS = {
     "IDR": "rupiah rupiahs idr",
     "MYR": "ringgit ringgits myr",
     "NGN": "naira ngn",
-    "KES": "kes",
+    "KES": "shilling shillings kes",
+    "KWD": "dinar dinars kwd",
+    "RON": "leu lei ron",
+    "UAH": "hryvnia uah",
     "EGP": "egp",
 }
 _CODE_OF = {word: code for code, words in _CURRENCY_WORDS.items() for word in words.split()}
@@ -63,23 +68,33 @@ _NATION = {
     "filipino": {"MXN": "PHP"},
     "kenyan": {"KES": "KES"},
 }
+_OF_NATION = {
+    nation: code
+    for code, nations in {
+        "SEK": "swedish", "DKK": "danish", "NOK": "norwegian", "CHF": "swiss", "JPY": "japanese", "MXN": "mexican",
+        "INR": "indian", "CNY": "chinese", "KRW": "korean", "TRY": "turkish", "THB": "thai", "PLN": "polish",
+        "CZK": "czech", "HUF": "hungarian", "BRL": "brazilian", "GBP": "british", "CAD": "canadian",
+        "AUD": "australian", "ZAR": "african", "AED": "emirati", "ILS": "israeli", "RUB": "russian",
+    }.items()
+    for nation in nations.split()
+}  # fmt: skip
 _SIGNS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY"}
 _AMBIGUOUS = frozenset(("won", "real", "try", "crown", "crowns", "rub", "dong", "pound"))
-_UPPER = (
-    "under below max maximum most budget tops limit cap capped ceiling within less cheaper exceed above beyond "
-    "afford spend over more"
-).split()
-_PASSERS = frozenset(
-    "a an the is are be of to at for about around or than my our no not more like say it's i'd as was price rent "
-    "i did what said let's , ... it goes by amount $".split()
-)
+_UPPER = word_set("""
+    under below max maximum most budget tops limit cap capped ceiling within less cheaper exceed above beyond afford
+    spend over more
+    """)
+_PASSERS = word_set("""
+    a an the is are be of to at for about around or than my our no not more like say it's i'd as was price rent i
+    did what said let's , ... it goes by amount $
+    """)
 
 
 def find_currencies(tokens: Sequence[Token]) -> list[Mention]:
     """All currencies as ISO codes; a sign in front of a number counts."""
     found: list[Mention] = []
     for i, token in enumerate(tokens):
-        code = _SIGNS.get(token.text) or _CODE_OF.get(token.low)
+        code = _SIGNS.get(token.text) or _CODE_OF.get(token.low) or _misheard(tokens, i)
         if code is None or (token.low in _AMBIGUOUS and not _after_nation_or_number(tokens, i)):
             continue
         start = i
@@ -87,10 +102,24 @@ def find_currencies(tokens: Sequence[Token]) -> list[Mention]:
         if nation in _NATION or (i and tokens[i - 1].capital and tokens[i - 1].is_word and token.low in _CODE_OF):
             code = _NATION.get(nation, {}).get(code, code)
             start = i - 2 if nation in ("kong", "zealand") and i > 1 else i - 1
-        if start and token.text not in _SIGNS and _NATION.get(nation) is None and start == i - 1 and found and found[-1].end > start:
+        if (
+            start
+            and token.text not in _SIGNS
+            and _NATION.get(nation) is None
+            and start == i - 1
+            and found
+            and found[-1].end > start
+        ):
             start = i
         found.append(
-            Mention(kind="currency", value=code, start=start, end=i + 1, cue=_cue(tokens, start), bound=_priced(tokens, start, i + 1))
+            Mention(
+                kind="currency",
+                value=code,
+                start=start,
+                end=i + 1,
+                cue=_cue(tokens, start),
+                bound=_priced(tokens, start, i + 1),
+            )
         )
     return found
 
@@ -119,6 +148,16 @@ def find_numbers(tokens: Sequence[Token], taken: set[int], currencies: Sequence[
     return found
 
 
+def _misheard(tokens: Sequence[Token], i: int) -> str | None:
+    """A nation's money by the nation alone, where the word after it was not understood: "840 Swedish corner"."""
+    nation = tokens[i - 1].low if i else ""
+    if nation not in _OF_NATION or not tokens[i].is_word or tokens[i].capital:
+        return None
+    before = tokens[i - 2].low if i > 1 else ""
+    amount = i > 1 and number_at(tokens, i - 2) is not None
+    return _OF_NATION[nation] if amount or before in ("in", "to", "into", "from", "many") else None
+
+
 def _priced(tokens: Sequence[Token], start: int, end: int) -> bool:
     """Whether a number stands beside a currency, so that it is the unit of an amount."""
     if tokens[start].text in _SIGNS:
@@ -137,10 +176,12 @@ def _pronoun(tokens: Sequence[Token], start: int, end: int) -> bool:
         return False
     before = tokens[start - 1].low if start else ""
     after = tokens[end].low if end < len(tokens) else ""
-    return before in (
-        "first second third last next that this the cheapest which another new right wrong best only other "
-        "cheaper".split()
-    ) or after in ("of", "for", "that")
+    named = after.isalpha() and after not in STOPS
+    if before == "the" and named:
+        return False
+    return before in words_of("""
+    first second third last next that this the cheapest which another new right wrong best only other cheaper
+    """) or after in ("of", "for", "that")
 
 
 def _cue(tokens: Sequence[Token], start: int) -> str:

@@ -8,12 +8,15 @@ from datetime import date, timedelta
 
 from pytest_voicebench.agents.local.understanding.mentions import Mention
 from pytest_voicebench.agents.local.understanding.numbers import number_at, ordinal_at
+from pytest_voicebench.agents.local.understanding.wording import words_of
 from pytest_voicebench.agents.local.understanding.words import Token
 
-_MONTH_NAMES = "january february march april may june july august september october november december".split()
+_MONTH_NAMES = words_of("""
+    january february march april may june july august september october november december
+    """)
 MONTHS = {name: n for n, name in enumerate(_MONTH_NAMES, 1)}
 MONTHS |= {name[:3]: n for name, n in list(MONTHS.items())} | {"sept": 9}
-_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+_WEEKDAYS = words_of("monday tuesday wednesday thursday friday saturday sunday")
 _ISO = re.compile(r"(\d{4})-(\d{2})-(\d{2})$")
 _Day = tuple[int, int]  # day and the token after it
 
@@ -39,13 +42,24 @@ def _date_at(tokens: Sequence[Token], i: int, today: date) -> Mention | None:
     low = tokens[i].low
     if iso := _ISO.match(low):
         return _mention(int(iso.group(1)), int(iso.group(2)), int(iso.group(3)), i, i + 1)
-    if low in MONTHS and (day := _day_at(tokens, _skip(tokens, i + 1, ("the",)))):
+    if low in MONTHS and (day := _day_at(tokens, _skip(tokens, i + 1, ("the", ".") if len(low) < 5 else ("the",)))):
         return _with_year(tokens, MONTHS[low], day[0], i, day[1], today)
+    if (
+        low == "my"
+        and (ordinal := ordinal_at(tokens, i + 1) if i + 1 < len(tokens) else None)
+        and _ends_there(tokens, ordinal.end)
+    ):
+        return _with_year(tokens, MONTHS["may"], int(ordinal.value), i, ordinal.end, today)  # as a recogniser hears May
     if (day := _day_at(tokens, i)) is not None:
-        month = _skip(tokens, day[1], ("of", "day"))
+        of = _skip(tokens, day[1], (".", "?", ","))
+        month = _skip(tokens, of if of < len(tokens) and tokens[of].low == "of" else day[1], ("of", "day"))
         if month < len(tokens) and tokens[month].low in MONTHS and (month > day[1] or tokens[month].capital):
             return _with_year(tokens, MONTHS[tokens[month].low], day[0], i, month + 1, today)
     return _relative(tokens, i, today)
+
+
+def _ends_there(tokens: Sequence[Token], i: int) -> bool:
+    return i >= len(tokens) or tokens[i].is_punctuation
 
 
 def _relative(tokens: Sequence[Token], i: int, today: date) -> Mention | None:
@@ -85,7 +99,9 @@ def _lone_day(tokens: Sequence[Token], i: int) -> Mention | None:
         return None
     follower = tokens[day.end].low if day.end < len(tokens) else "."
     closed = day.end == len(tokens) or tokens[day.end].is_punctuation or follower in ("and", "or", "no", "actually")
-    if not closed or (tokens[i].low in ("first", "second") and not (i > 1 and tokens[i - 2].low in ("on", "for", "no"))):
+    if not closed or (
+        tokens[i].low in ("first", "second") and not (i > 1 and tokens[i - 2].low in ("on", "for", "no"))
+    ):
         return None
     return Mention(kind="day", value=int(day.value), start=i, end=day.end)
 

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
 from pytest_voicebench.agents.local.understanding.intents import Request
-from pytest_voicebench.agents.local.understanding.kinds import head_words, is_free_search, is_setting, kind_of, name_words, role_of
+from pytest_voicebench.agents.local.understanding.kinds import (
+    head_words,
+    is_free_search,
+    is_setting,
+    kind_of,
+    role_of,
+)
 from pytest_voicebench.agents.local.understanding.lexicon import concepts
 from pytest_voicebench.agents.local.understanding.mentions import Mention, taken_back
 from pytest_voicebench.agents.local.understanding.slots import Turn, settle
+from pytest_voicebench.agents.local.understanding.wording import word_set, words_of
 from pytest_voicebench.agents.local.understanding.words import Token, stem
 from pytest_voicebench.tools import Parameter
 
-_SEEKING = frozenset(stem(w) for w in "search look looking hunt shop shopping browse find seek".split())
-_WISHING = frozenset(stem(w) for w in "search look find need want get like buy getting buying thinking shop have after order".split())
-_EMPTY_HEADS = frozenset(
-    "result results option options thing things one ones way month week number information details kind sort type "
-    "dollars stuff bit lot list profile file name money time budget price".split()
+_SEEKING = frozenset(stem(w) for w in words_of("search look looking hunt shop shopping browse find seek"))
+_WISHING = frozenset(
+    stem(w)
+    for w in words_of("""
+    search look find need want get like buy getting buying thinking shop have after order
+    """)
 )
+_EMPTY_HEADS = word_set("""
+    result results option options thing things one ones way month week number information details kind sort type
+    dollars stuff bit lot list profile file name money time budget price
+    """)
 _DEEDS = {c for w in ("update", "search", "add") for c in concepts(w)}
 _SHORT = {"maximum": "max", "minimum": "min", "highest": "max", "lowest": "min"}
 
@@ -47,11 +60,17 @@ def _candidates(turn: Turn, request: Request, scope: Request | None, parameter: 
     headed = [m for p in phrases if (m := _by_head(p, parameter, request))]
     if role_of(parameter) != "none":
         cues = ("from", "of", "with", "using", "through", "by") if role_of(parameter) == "source" else ("to", "into")
-        led = [_stripped(p, head_words(parameter)) for p in phrases if p.cue in cues and not _is_other(p, parameter, request)]
+        led = [
+            _stripped(p, head_words(parameter))
+            for p in phrases
+            if p.cue in cues and not _is_other(p, parameter, request)
+        ]
         return [m for m in (led or headed) if m]
     if headed:
         return headed
-    rest = [p for p in phrases if not _only_about(p, request) and str(p.value).lower() not in _EMPTY_HEADS and not p.bound]
+    rest = [
+        p for p in phrases if not _only_about(p, request) and str(p.value).lower() not in _EMPTY_HEADS and not p.bound
+    ]
     return [p for p in rest if p.cue not in ("in", "at", "on")][:1]
 
 
@@ -77,13 +96,19 @@ def _described(parameter: Parameter, request: Request) -> set[str]:
     """What the tool's name says before the parameter's noun: `identity` for the doc_type of update_identity_doc."""
     words = request.tool.name.split("_")
     heads = head_words(parameter)
-    return {c for w, noun in zip(words, words[1:], strict=False) if stem(noun) in heads for c in concepts(w) if c[0] == "#"} - _DEEDS
+    return {
+        c for w, noun in itertools.pairwise(words) if stem(noun) in heads for c in concepts(w) if c[0] == "#"
+    } - _DEEDS
 
 
 def _is_other(phrase: Mention, parameter: Parameter, request: Request) -> bool:
     """A phrase that speaks of another parameter's noun."""
     words = {stem(w) for w in str(phrase.value).split()}
-    return any(words & head_words(p) for p in request.tool.parameters.values() if p.name != parameter.name and kind_of(p) == "text")
+    return any(
+        words & head_words(p)
+        for p in request.tool.parameters.values()
+        if p.name != parameter.name and kind_of(p) == "text"
+    )
 
 
 def _stripped(phrase: Mention, heads: set[str]) -> Mention | None:
@@ -98,7 +123,9 @@ def _trimmed(phrase: Mention, start: int, end: int) -> Mention | None:
     words = str(phrase.value).split()[start:end]
     if not words:
         return None
-    return Mention(kind="phrase", value=" ".join(words), start=phrase.start + start, end=phrase.start + end, cue=phrase.cue)
+    return Mention(
+        kind="phrase", value=" ".join(words), start=phrase.start + start, end=phrase.start + end, cue=phrase.cue
+    )
 
 
 def _only_about(phrase: Mention, request: Request) -> bool:
@@ -140,7 +167,11 @@ def _same_head(before: Mention, after: Mention) -> bool:
 
 def _without_measure(thing: Mention) -> Mention:
     words = str(thing.value).split()
-    if len(words) > 2 and words[1].lower() == "of" and words[0].lower() in ("pair", "set", "couple", "pack", "box", "kind"):
+    if (
+        len(words) > 2
+        and words[1].lower() == "of"
+        and words[0].lower() in ("pair", "set", "couple", "pack", "box", "kind")
+    ):
         return replace(thing, value=" ".join(words[2:]))
     return thing
 
@@ -179,7 +210,7 @@ def _beside(named: Sequence[Mention], values: Sequence[Mention]) -> list[Mention
 
 
 def _values(turn: Turn, request: Request) -> list[Mention]:
-    return [m for m in turn.of_kind("number", request)]
+    return turn.of_kind("number", request)
 
 
 def _setting_names(turn: Turn, request: Request) -> list[Mention]:
@@ -188,8 +219,7 @@ def _setting_names(turn: Turn, request: Request) -> list[Mention]:
         stripped = _stripped(phrase, {stem("filter"), stem("setting"), stem("search"), stem("limit")})
         if stripped is not None and str(stripped.value).lower() not in _EMPTY_HEADS - {"price", "budget"}:
             named.append(stripped)
-    proper = [n for n in named if not _place_word(n)]
-    return proper
+    return [n for n in named if not _place_word(n)]
 
 
 def _place_word(phrase: Mention) -> bool:

@@ -8,18 +8,20 @@ from dataclasses import dataclass
 
 from pytest_voicebench.agents.local.understanding.mentions import Mention, marker_at
 from pytest_voicebench.agents.local.understanding.numbers import TENS, UNITS
+from pytest_voicebench.agents.local.understanding.wording import word_set
 from pytest_voicebench.agents.local.understanding.words import Token
 
-_SPELLING = (
-    "alpha alfa bravo charlie delta echo foxtrot golf hotel india juliet juliett kilo lima mike november oscar papa "
-    "quebec romeo sierra tango uniform victor whiskey x-ray xray yankee zulu"
-).split()
+_SPELLING = word_set("""
+    alpha alfa bravo charlie delta echo foxtrot golf hotel india juliet juliett kilo lima mike november oscar papa
+    quebec romeo sierra tango uniform victor whiskey x-ray xray yankee zulu
+    """)
 _TIMES = {"double": 2, "triple": 3}
 _LETTER_NAMES = {"jay": "J", "kay": "K", "zee": "Z", "zed": "Z", "ex": "X", "oh": "0", "cee": "C", "dee": "D"}
-_CUES = frozenset(
-    "number order id code item product flight tracking reference confirmation passport licence license document "
-    "package parcel shipment card permit visa sku model booking ticket case".split()
-)
+_HOMOPHONES = {"to": "2", "too": "2", "do": "2", "for": "4", "o": "0", "ate": "8", "won": "1"}
+_CUES = word_set("""
+    number order id code item product flight tracking reference confirmation passport licence license document
+    package parcel shipment card permit visa sku model booking ticket case
+    """)
 _GLUE = frozenset(("-", ",", "dash", "hyphen", "...", "…", "then", "#"))
 _MIXED = re.compile(r"(?=.*[a-z])(?=.*\d)[a-z\d]+$", re.IGNORECASE)
 _MEASURE = re.compile(r"\d+(st|nd|rd|th|k|am|pm)$", re.IGNORECASE)
@@ -84,6 +86,8 @@ def _atom_at(tokens: Sequence[Token], i: int, inside: bool) -> _Atom | None:
         return _Atom(text=_LETTER_NAMES[low], end=i + 1, sure=False)
     if low in _SPELLING and (inside or (i + 1 < len(tokens) and _spelled(tokens[i + 1]))):
         return _Atom(text=low[0], end=i + 1, sure=True)
+    if inside and low in _HOMOPHONES and i + 1 < len(tokens) and _spelled(tokens[i + 1]) and _amid(tokens, i):
+        return _Atom(text=_HOMOPHONES[low], end=i + 1, sure=False)
     if end := _as_in(tokens, i):
         return _Atom(text=tokens[end - 1].low[0], end=end, sure=True)
     return _capitals(tokens, i, inside)
@@ -92,10 +96,10 @@ def _atom_at(tokens: Sequence[Token], i: int, inside: bool) -> _Atom | None:
 def _is_word(token: Token, following: Token | None, inside: bool) -> bool:
     """An article or a pronoun, not a letter."""
     if following is None or not following.is_word:
-        return False
+        return token.text in ("a", "I") and not inside and (following is None or following.text != ",")
     if not _spelled(following):
         return True
-    letter = len(following.low) == 1 and following.low.isalpha() or following.glued
+    letter = (len(following.low) == 1 and following.low.isalpha()) or following.glued
     return not letter and not inside and token.text in ("a", "I")
 
 
@@ -105,18 +109,37 @@ def _capitals(tokens: Sequence[Token], i: int, inside: bool) -> _Atom | None:
     if not (text.isupper() and 2 <= len(text) <= 5 and text.isalpha()) or text in ("US", "UK", "ID", "OK"):
         return None
     digits = i + 1 < len(tokens) and tokens[i + 1].low[0].isdigit()
-    return _Atom(text=text, end=i + 1, sure=inside or tokens[i].glued or (digits and _stays_spelling(tokens, i + 1)))
+    return _Atom(
+        text=text,
+        end=i + 1,
+        sure=inside or tokens[i].glued or (digits and (len(tokens[i + 1].low) > 1 or _stays_spelling(tokens, i + 1))),
+    )
+
+
+def _amid(tokens: Sequence[Token], i: int) -> bool:
+    """Whether a small word stands between spelled pieces: "B to 0 4" is B204, "K2 for 30 dollars" is not K2430."""
+    after = tokens[i + 2] if i + 2 < len(tokens) else None
+    return len(tokens[i + 1].low) == 1 and (after is None or after.is_punctuation or after.glued or _spelled(after))
 
 
 def _as_in(tokens: Sequence[Token], i: int) -> int:
     """Past "be as in bravo": whatever the letter was heard as, the word after "as in" tells it."""
     after = [t.low for t in tokens[i + 1 : i + 4]]
-    return i + 4 if len(after) == 3 and after[:2] == ["as", "in"] and tokens[i].is_word and len(tokens[i].low) < 4 else 0
+    return (
+        i + 4 if len(after) == 3 and after[:2] == ["as", "in"] and tokens[i].is_word and len(tokens[i].low) < 4 else 0
+    )
 
 
 def _spelled(token: Token) -> bool:
     low = token.low
-    return (len(low) == 1 and low.isalnum()) or low.isdigit() or low in UNITS or low in _TIMES or low in _SPELLING or bool(_MIXED.match(low))
+    return (
+        (len(low) == 1 and low.isalnum())
+        or low.isdigit()
+        or low in UNITS
+        or low in _TIMES
+        or low in _SPELLING
+        or bool(_MIXED.match(low))
+    )
 
 
 def _explained(tokens: Sequence[Token], i: int, letter: str) -> int:
@@ -136,13 +159,21 @@ def _continues(tokens: Sequence[Token], i: int) -> bool:
         return False
     if tokens[i].low in _GLUE:
         return _stays_spelling(tokens, i + 1)
-    return tokens[i].text == "." and len(tokens[i + 1].low) == 1 and tokens[i + 1].low not in "ai"
+    return tokens[i].text == "." and (
+        tokens[i + 1].low in _TIMES or (len(tokens[i + 1].low) == 1 and tokens[i + 1].low not in "ai")
+    )
 
 
 def _stays_spelling(tokens: Sequence[Token], i: int) -> bool:
     """Not a count or an amount that follows a comma: "order K7721, 2 bedrooms"."""
     after = tokens[i + 1] if i + 1 < len(tokens) else None
-    if after is None or after.is_punctuation or after.glued or _spelled(after) or len(tokens[i].low) == 1 and tokens[i].low.isalpha():
+    if (
+        after is None
+        or after.is_punctuation
+        or after.glued
+        or _spelled(after)
+        or (len(tokens[i].low) == 1 and tokens[i].low.isalpha())
+    ):
         return True
     return after.low in ("and", "please", "as", "for", "no", "double", "triple", "sorry", "then", "wait", "to", "in")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field
 from pytest_voicebench.agents.local.understanding.kinds import is_free_search, kind_of
 from pytest_voicebench.agents.local.understanding.lexicon import ENUM_SYNONYMS, SEARCH_GROUP, STOPS, concepts
 from pytest_voicebench.agents.local.understanding.mentions import Mention, marker_at
+from pytest_voicebench.agents.local.understanding.wording import word_set, words_of
 from pytest_voicebench.agents.local.understanding.words import Token, stem
 from pytest_voicebench.tools import Tool
 
@@ -23,14 +25,37 @@ _MISSING, _STRANGE = 0.3, 0.6
 _ASKED = 1.05
 _MISHEARD = 0.3
 _TAKEN_BACK = 1.2  # what follows "no, sorry" is rarely a new request
-_EVIDENCE = {"currency": 1.5, "date": 1.0, "identifier": 0.5, "address": 0.8, "counted": 0.8, "place": 0.2, "person": 0.2, "money": 0.15, "count": 0.1}
+_EVIDENCE = {
+    "currency": 1.5,
+    "date": 1.0,
+    "identifier": 0.5,
+    "address": 0.8,
+    "counted": 0.8,
+    "place": 0.2,
+    "person": 0.2,
+    "money": 0.15,
+    "count": 0.1,
+}
 
 _LEAST_SAID = 0.6  # without the verbs that many tools share
 _NAME, _PARAMETER, _DESCRIPTION, _VALUE = 1.0, 0.5, 0.45, 0.4
-_ASKING = frozenset("need want find search look show get looking searching have any sell recommend thinking after buy interested like".split())
-_EMPTY = frozenset("type name value number for a an of the on to where that from from_ with one file kind id is".split())
-_SPLITTERS = frozenset("and then also plus but so".split())
-_CLUES = {"how long": "commute", "how far": "commute", "where is": "track", "where's": "track", "only": "filter"}
+_ASKING = word_set("""
+    need want find search look show get looking searching have any sell recommend thinking after buy interested like
+    got order carry
+    """)
+_EMPTY = word_set("""
+    type name value number for a an of the on to where that from from_ with one file kind id is
+    """)
+_SPLITTERS = word_set("and then also plus but so")
+_CLUES = {
+    "how long": "commute",
+    "how far": "commute",
+    "where is": "track",
+    "where's": "track",
+    "only": "filter",
+    "travel time": "commute",
+    "price limit": "filter",
+}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -61,8 +86,8 @@ class Triggers:
     def said(self, tokens: Sequence[Token]) -> dict[str, float]:
         """The concepts in a stretch of speech, with how surely each was said."""
         said: dict[str, float] = {}
-        for token in tokens:
-            if token.is_word and token.low not in _EMPTY:
+        for i, token in enumerate(tokens):
+            if token.is_word and (token.low not in _EMPTY or _is_id_document(tokens, i)) and not _orders(tokens, i):
                 said |= dict.fromkeys(concepts(token.low), 1.0)
                 for concept in self._sounding_like(token.low):
                     said.setdefault(concept, _MISHEARD)
@@ -86,6 +111,19 @@ class Triggers:
         return [c for w, c in self._words.items() if len(w) == len(low) and w[0] == low[0] and _distance(w, low) == 1]
 
 
+def _is_id_document(tokens: Sequence[Token], i: int) -> bool:
+    after = tokens[i + 1].low if i + 1 < len(tokens) else ""
+    return tokens[i].text == "ID" and after in ("card", "document", "papers")
+
+
+def _orders(tokens: Sequence[Token], i: int) -> bool:
+    """Whether "order" is what one does, not what one has: "I want to order a phone case"."""
+    if tokens[i].low != "order":
+        return False
+    after = tokens[i + 1].low if i + 1 < len(tokens) else ""
+    return after in ("a", "an", "some", "another", "new")
+
+
 def _distance(one: str, other: str) -> int:
     return sum(a != b for a, b in zip(one, other, strict=True))
 
@@ -106,7 +144,12 @@ def _weights(tool: Tool) -> dict[str, float]:
     return weights
 
 
-_VERBAL = frozenset(stem(w) for w in "search find look show book reserve track update change set add put convert pay".split())
+_VERBAL = frozenset(
+    stem(w)
+    for w in words_of("""
+    search find look show book reserve track update change set add put convert pay
+    """)
+)
 
 
 def _enum_words(value: str) -> list[str]:
@@ -125,7 +168,7 @@ def chunks(tokens: Sequence[Token]) -> list[tuple[int, int]]:
         elif token.low in _SPLITTERS or marker_at(tokens, i):
             cuts.append(i)
     cuts = sorted({*cuts, len(tokens)})
-    return [(a, b) for a, b in zip(cuts, cuts[1:], strict=False) if b > a]
+    return [(a, b) for a, b in itertools.pairwise(cuts) if b > a]
 
 
 def find_requests(tokens: Sequence[Token], mentions: Sequence[Mention], tools: Sequence[Tool]) -> list[Request]:
@@ -151,6 +194,8 @@ _Way = tuple[tuple[int, str], ...]  # (first chunk, tool) of each request
 
 def _divided(way: _Way, cuts: Sequence[tuple[int, int]], tools: Mapping[str, Tool]) -> list[Request]:
     starts = [cuts[first][0] for first, _ in way]
+    if not starts:
+        return []
     ends = [*starts[1:], cuts[-1][1]]
     starts[:1] = [0]
     return [Request(tool=tools[name], stretches=[(a, b)]) for (_, name), a, b in zip(way, starts, ends, strict=True)]
@@ -161,13 +206,17 @@ def _worths(
 ) -> dict[tuple[int, int], dict[str, float]]:
     """For each run of chunks, the tools it may be a request of, with what that is worth."""
     worths: dict[tuple[int, int], dict[str, float]] = {}
-    elsewhere = {c for t in triggers.tools for c in _own_words(t) if not any(is_free_search(p) for p in t.parameters.values())}
+    elsewhere = {
+        c for t in triggers.tools for c in _own_words(t) if not any(is_free_search(p) for p in t.parameters.values())
+    }
     for start in range(len(cuts)):
         for end in range(start + 1, len(cuts) + 1):
             first, last = cuts[start][0], cuts[end - 1][1]
             said = triggers.said(tokens[first:last])
             inside = [m for m in mentions if first <= m.start < last]
-            found = {t.name: _worth(t, triggers.score(t, said), inside, tokens, elsewhere, start > 0) for t in triggers.tools}
+            found = {
+                t.name: _worth(t, triggers.score(t, said), inside, tokens, elsewhere, start > 0) for t in triggers.tools
+            }
             less = _TAKEN_BACK if start and _corrects(tokens, first) else 0.0
             worths[start, end] = {name: worth - less for name, worth in found.items() if worth is not None}
     return worths
@@ -202,7 +251,10 @@ def _corrects(tokens: Sequence[Token], first: int) -> bool:
 
 
 def _own_words(tool: Tool) -> set[str]:
-    words = [*tool.name.split("_"), *(w for p in tool.parameters.values() if kind_of(p) in ("count", "text") for w in p.name.split("_"))]
+    words = [
+        *tool.name.split("_"),
+        *(w for p in tool.parameters.values() if kind_of(p) in ("count", "text") for w in p.name.split("_")),
+    ]
     return {c for w in words if w not in _EMPTY for c in concepts(w)} - _DEEDS
 
 
@@ -213,7 +265,9 @@ def _takes_address(tool: Tool) -> bool:
 def _kinds_said(tool: Tool, mentions: Sequence[Mention]) -> set[str]:
     """The kinds of parameters that a stretch's mentions could fill."""
     kinds: set[str] = {m.kind for m in mentions if not (m.kind == "currency" and m.bound)} - {"number", "phrase"}
-    units = {c for p in tool.parameters.values() if kind_of(p) == "count" for w in p.name.split("_") for c in concepts(w)}
+    units = {
+        c for p in tool.parameters.values() if kind_of(p) == "count" for w in p.name.split("_") for c in concepts(w)
+    }
     for mention in mentions:
         if mention.kind == "number":
             money = mention.bound or mention.unit.isupper() or mention.value >= 100
@@ -231,7 +285,13 @@ def _asks_for_thing(tokens: Sequence[Token], mentions: Sequence[Mention], elsewh
     """A wish, and close after it a thing that no other tool is about: "do you have any hiking boots"."""
     for mention in mentions:
         words = str(mention.value).split()
-        if mention.kind == "phrase" and words[0][0].isalpha() and not any(elsewhere & set(concepts(w)) for w in words):
+        numbered = any(m.kind == "identifier" and 0 <= m.start - mention.end < 2 for m in mentions)
+        if (
+            mention.kind == "phrase"
+            and words[0][0].isalpha()
+            and not numbered
+            and not any(elsewhere & set(concepts(w)) for w in words)
+        ):
             before = {t.low for t in tokens[max(0, mention.start - 6) : mention.start]}
             if before & _ASKING and mention.cue not in ("to", "from", "in"):
                 return True

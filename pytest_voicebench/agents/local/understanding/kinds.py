@@ -5,18 +5,23 @@ from __future__ import annotations
 from typing import Literal
 
 from pytest_voicebench.agents.local.understanding.lexicon import PRICE_GROUP, concepts
+from pytest_voicebench.agents.local.understanding.wording import word_set
 from pytest_voicebench.agents.local.understanding.words import stem
 from pytest_voicebench.tools import Parameter, Tool
 
 Kind = Literal["date", "currency", "identifier", "place", "person", "money", "count", "enum", "boolean", "text"]
 Role = Literal["goal", "source", "none"]
 
-_PERSONS = frozenset("passenger customer guest person traveler traveller recipient contact user patient owner".split())
-_PLACES = frozenset("city destination origin address location place town area country airport station region".split())
-_GOALS = frozenset("destination to arrival end target goal dropoff".split())
-_SOURCES = frozenset("origin from source start departure pickup".split())
-_WORDY = frozenset("type kind name value".split())
-_FREE = frozenset("query search keyword keywords term terms".split())
+_PERSONS = word_set("""
+    passenger customer guest person traveler traveller recipient contact user patient owner
+    """)
+_PLACES = word_set("""
+    city destination origin address location place town area country airport station region
+    """)
+_GOALS = word_set("destination to arrival end target goal dropoff")
+_SOURCES = word_set("origin from source start departure pickup")
+_WORDY = word_set("type kind name value")
+_FREE = word_set("query search keyword keywords term terms")
 
 
 def name_words(parameter: Parameter) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pytest_voicebench.agents.local.understanding.wording import word_set
 from pytest_voicebench.agents.local.understanding.words import stem
 
 _GROUPS = """
@@ -71,40 +72,41 @@ high urgent important
 low minor
 """.strip().splitlines()
 
-DETERMINERS = frozenset(
-    "a an the my our your his her their its this that these those some any another one's new".split()
-)
-PREPOSITIONS = frozenset(
-    "to in from at on for with by of into under over below above between near around within about until till "
-    "through per via without toward towards inside out off up than as onto against before after during since "
-    "starting".split()
-)
-CONJUNCTIONS = frozenset("and or but so because if when while then also plus that which who unless since once".split())
-AUXILIARIES = frozenset(
-    "is are was were be been being am do does did have has had can could will would shall should may might must "
-    "isn't aren't don't doesn't didn't can't couldn't won't wouldn't it's that's what's where's here's i'm i'd i've "
-    "i'll you're you've we're we'd we've we'll they're let's there's gonna wanna gotta "
-    "supposed".split()
-)
-PRONOUNS = frozenset(
-    "i me you he him she we us they them it what where who how why which there here everything something anything "
-    "nothing myself mine yours ours".split()
-)
-VERBS = frozenset(
-    "want need get got find look see show tell give make take put add set go going know like think start help check "
-    "search book reserve track update change convert come came goes pay paid use using used please please work "
-    "works say says said keep cost costs calculate figure try trying move moving see looking try mean means spend "
-    "want wants let leave leaving depart departing arrive arriving fly flying drive walk bike cycle run runs call "
-    "calls called ordered bought buy charge charged stay staying live living travel traveling happen happens "
-    "switch pull pulled come comes compare deduct debit draw drawn thinking wondering hoping planning trying talking "
-    "having getting going doing making saying needing wanting asking got gets happy interested".split()
-)
-ADVERBS = frozenset(
-    "please just really actually maybe perhaps only now today tomorrow tonight instead too well right okay ok yeah "
-    "yes no not sorry wait rather still already again first second third next last ever even almost exactly "
-    "automatically every each once twice soon later yet probably currently thanks thank hi hello hey alright also "
-    "more less most least tops either both all there somewhere anywhere anything else though quickly possible pretty kind sort".split()
-)
+DETERMINERS = word_set("""
+    a an the my our your his her their its this that these those some any another one's new
+    """)
+PREPOSITIONS = word_set("""
+    to in from at on for with by of into under over below above between near around within about until till through
+    per via without toward towards inside out off up than as onto against before after during since starting
+    """)
+CONJUNCTIONS = word_set("""
+    and or but so because if when while then also plus that which who unless since once
+    """)
+AUXILIARIES = word_set("""
+    is are was were be been being am do does did have has had can could will would shall should may might must isn't
+    aren't don't doesn't didn't can't couldn't won't wouldn't it's that's what's where's here's i'm i'd i've i'll
+    you're you've we're we'd we've we'll they're let's there's gonna wanna gotta supposed
+    """)
+PRONOUNS = word_set("""
+    i me you he him she we us they them it what where who how why which there here everything something anything
+    nothing myself mine yours ours
+    """)
+VERBS = word_set("""
+    want need get got find look see show tell give make take put add set go going know like think start help check
+    search book reserve track update change convert come came goes pay paid use using used please please work works
+    say says said keep cost costs calculate figure try trying move moving see looking try mean means spend want
+    wants let leave leaving depart departing arrive arriving fly flying drive walk bike cycle run runs call calls
+    called ordered bought buy charge charged stay staying live living travel traveling happen happens switch pull
+    pulled come comes compare deduct debit draw drawn thinking wondering hoping planning trying talking having
+    getting going doing making saying needing wanting asking got gets happy interested
+    """)
+ADVERBS = word_set("""
+    please just really actually maybe perhaps only now today tomorrow tonight instead too well right okay ok yeah
+    yes no not sorry wait rather still already again first second third next last ever even almost exactly
+    automatically every each once twice soon later yet probably currently thanks thank hi hello hey alright also
+    enough much many lot more less most least tops either both all there somewhere anywhere anything else though
+    quickly possible pretty kind sort
+    """)
 STOPS = PREPOSITIONS | CONJUNCTIONS | AUXILIARIES | PRONOUNS | VERBS | ADVERBS
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_voicebench.agents.local.understanding.wording import word_set
 from pytest_voicebench.agents.local.understanding.words import Token
 
 _TAKE_BACK = (
@@ -43,7 +44,7 @@ _TAKE_BACK = (
     "better",
 )
 _MARKERS = tuple(tuple(phrase.split()) for phrase in _TAKE_BACK)
-_JOINERS = frozenset("and also plus then both another well".split())
+_JOINERS = word_set("and also plus then both another well")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,22 +6,27 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pytest_voicebench.agents.local.understanding.wording import words_of
 from pytest_voicebench.agents.local.understanding.words import Token
 
 UNITS = {
     w: n
     for n, w in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-        "seventeen eighteen nineteen".split()
+        words_of("""
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen
+    """)
     )
 }
-TENS = {w: 10 * n for n, w in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2)}
+TENS = {w: 10 * n for n, w in enumerate(words_of("twenty thirty forty fifty sixty seventy eighty ninety"), start=2)}
 SCALES = {"hundred": 100, "thousand": 1000, "grand": 1000, "k": 1000, "million": 1_000_000}
 ORDINALS = {
     w: n
     for n, w in enumerate(
-        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
-        "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth".split(),
+        words_of("""
+    first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth
+    fifteenth sixteenth seventeenth eighteenth nineteenth twentieth
+    """),
         start=1,
     )
 } | {"thirtieth": 30}

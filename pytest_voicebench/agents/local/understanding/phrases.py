@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pytest_voicebench.agents.local.understanding.dates import MONTHS
-from pytest_voicebench.agents.local.understanding.lexicon import CONJUNCTIONS, DETERMINERS, PREPOSITIONS, PRONOUNS, STOPS
-from pytest_voicebench.agents.local.understanding.mentions import Mention, marker_at, taken_back
+from pytest_voicebench.agents.local.understanding.lexicon import (
+    CONJUNCTIONS,
+    DETERMINERS,
+    PREPOSITIONS,
+    PRONOUNS,
+    STOPS,
+)
+from pytest_voicebench.agents.local.understanding.mentions import Mention, marker_at, negated, taken_back
 from pytest_voicebench.agents.local.understanding.numbers import UNITS
+from pytest_voicebench.agents.local.understanding.wording import word_set
 from pytest_voicebench.agents.local.understanding.words import Token
 
-_STREETS = frozenset(
-    "street st avenue ave road rd drive lane boulevard blvd court place square plaza way terrace parkway highway "
-    "crescent row close main broadway".split()
-)
-_SOMETIMES_STREETS = frozenset("place close main way row square".split())
+_STREETS = word_set("""
+    street st avenue ave road rd drive lane boulevard blvd court place square plaza way terrace parkway highway
+    crescent row close main broadway
+    """)
+_SOMETIMES_STREETS = word_set("place close main way row square")
 _NEVER_INSIDE = PREPOSITIONS | CONJUNCTIONS | PRONOUNS
-_RANKS = frozenset("one ones first second third last cheapest".split())
+_RANKS = word_set("one ones first second third last cheapest")
 
 
 def find_phrases(tokens: Sequence[Token], taken: set[int]) -> list[Mention]:
@@ -58,7 +66,9 @@ def is_address(tokens: Sequence[Token], i: int) -> bool:
 
 
 def _leads_to_place(tokens: Sequence[Token], i: int) -> bool:
-    return bool(i) and tokens[i - 1].low in ("from", "at", "to") and not tokens[i].low.endswith(("th", "st", "nd", "rd"))
+    return (
+        bool(i) and tokens[i - 1].low in ("from", "at", "to") and not tokens[i].low.endswith(("th", "st", "nd", "rd"))
+    )
 
 
 def _phrase_end(tokens: Sequence[Token], start: int, taken: set[int]) -> int:
@@ -78,11 +88,18 @@ def _belongs(tokens: Sequence[Token], start: int, i: int) -> bool:
         return True
     if marker_at(tokens, i) and token.low != "better":
         return False
+    if token.low in ("one", "ones") and i == start:
+        return False
     if token.low in DETERMINERS and i > start and tokens[i - 1].low not in DETERMINERS:
         return False
     if token.low == "of" and i > start and i + 1 < len(tokens):
         after = tokens[i + 1]
-        return after.is_word and after.low not in STOPS | DETERMINERS and tokens[i - 1].low not in _RANKS and after.low.isalpha()
+        return (
+            after.is_word
+            and after.low not in STOPS | DETERMINERS
+            and tokens[i - 1].low not in _RANKS
+            and after.low.isalpha()
+        )
     if token.low == "can" and i > start and (i + 1 == len(tokens) or tokens[i + 1].is_punctuation):
         return True
     if token.low in STOPS:
@@ -116,9 +133,20 @@ def _with_inherited_cues(tokens: Sequence[Token], found: list[Mention]) -> list[
     for phrase in found:
         before = result[-1] if result else None
         cued = phrase.cue in PREPOSITIONS
-        if before and not cued and phrase.start - before.end <= 6 and before.cue in PREPOSITIONS and taken_back(tokens, before.end, phrase.start):
+        corrects = before is not None and (
+            taken_back(tokens, before.end, phrase.start) or negated(tokens, before.start)
+        )
+        if before and not cued and corrects and phrase.start - before.end <= 6 and before.cue in PREPOSITIONS:
             phrase = Mention(
-                kind="phrase", value=phrase.value, start=phrase.start, end=phrase.end, cue=before.cue, bound=phrase.bound
+                kind="phrase",
+                value=phrase.value,
+                start=phrase.start,
+                end=phrase.end,
+                cue=before.cue,
+                bound=phrase.bound,
             )
+        if before and before.cue == "between" and phrase.cue == "and":
+            result[-1] = replace(before, cue="from")
+            phrase = replace(phrase, cue="to")
         result.append(phrase)
     return result

@@ -18,12 +18,13 @@ from pytest_voicebench.agents.local.understanding.mentions import Mention
 from pytest_voicebench.agents.local.understanding.phrases import find_phrases, is_address
 from pytest_voicebench.agents.local.understanding.references import Known, Reference, picked
 from pytest_voicebench.agents.local.understanding.slots import Turn, fill_typed, inherit_bounds
+from pytest_voicebench.agents.local.understanding.wording import word_set
 from pytest_voicebench.agents.local.understanding.words import Token, tokenize
 from pytest_voicebench.tools import Parameter, Tool
 
 Json = Any
 
-_POINTERS = frozenset("it that there one this them first second third".split())
+_POINTERS = word_set("it there one them first second third")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,10 +48,13 @@ def plan(text: str, tools: Sequence[Tool], today: date, known: Sequence[Known] =
     if not tokens or not tools:
         return []
     turn = Turn(tokens=tokens, mentions=find_mentions(tokens, today))
-    drafts = _filled(turn, _without_false_starts(turn, find_requests(tokens, turn.mentions, tools), tools, known), tools)
+    drafts = _filled(
+        turn, _without_false_starts(turn, find_requests(tokens, turn.mentions, tools), tools, known), tools
+    )
     names = _parameter_names(tools)
-    for draft in drafts:
-        if _missing(draft):
+    for n, draft in enumerate(drafts):
+        points_back = n > 0 and _POINTERS & {t.low for i, t in enumerate(tokens) if draft.request.covers(i)}
+        if _missing(draft) and not points_back:
             fill_typed(turn, draft.request, draft.filled, anywhere=True)
             fill_text(turn, draft.request, draft.filled, names, anywhere=True)
     drafts = _with_prerequisites(turn, drafts, tools, known)
@@ -97,7 +101,9 @@ def find_mentions(tokens: Sequence[Token], today: date) -> list[Mention]:
     taken = {j for m in found for j in range(m.start, m.end)} | addresses
     currencies = [c for c in find_currencies(tokens) if c.start not in taken]
     money = {j for c in currencies for j in range(c.start, c.end)}
-    beside = {j for c in currencies for j in (c.end, c.start - 1) if 0 <= j < len(tokens) and tokens[j].low[0].isdigit()}
+    beside = {
+        j for c in currencies for j in (c.end, c.start - 1) if 0 <= j < len(tokens) and tokens[j].low[0].isdigit()
+    }
     identifiers = find_identifiers(tokens, taken | money | beside)
     taken |= {j for m in identifiers for j in range(m.start, m.end)}
     numbers = inherit_bounds(tokens, find_numbers(tokens, taken | money, currencies))
@@ -106,7 +112,9 @@ def find_mentions(tokens: Sequence[Token], today: date) -> list[Mention]:
     phrases = find_phrases(tokens, taken - addresses)
     found += phrases
     found += [
-        Mention(kind="address", value=p.value, start=p.start, end=p.start) for p in phrases if str(p.value)[0].isdigit() and p.start in addresses
+        Mention(kind="address", value=p.value, start=p.start, end=p.start)
+        for p in phrases
+        if str(p.value)[0].isdigit() and p.start in addresses
     ]
     return sorted(found, key=lambda m: (m.start, m.end))
 
@@ -170,7 +178,7 @@ def _steps(
         _refer(arguments, tool, words, before, known, tools)
         missing = tuple(p.name for p in tool.parameters.values() if p.required and p.name not in arguments)
         step = Step(tool=tool.name, arguments=_in_order(arguments, tool), missing=missing)
-        if step not in before:
+        if step not in before or before[-1].tool != step.tool:
             steps.append(step)
     return steps
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pytest_voicebench.agents.local.understanding.lexicon import PRICE_GROUP, concepts
 from pytest_voicebench.agents.local.understanding.numbers import ORDINALS
+from pytest_voicebench.agents.local.understanding.wording import word_set
 from pytest_voicebench.agents.local.understanding.words import Token, stem
 
 Json = Any
 
-_LEAST = frozenset("cheapest lowest cheaper shortest fastest smallest earliest affordable least".split())
-_MOST = frozenset("expensive highest best largest biggest top priciest rated".split())
-_RATING = frozenset("best top rated".split())
+_LEAST = word_set("""
+    cheapest lowest cheaper shortest fastest smallest earliest affordable least
+    """)
+_MOST = word_set("expensive highest best largest biggest top priciest rated")
+_RATING = word_set("best top rated")
 _ORDINALS = {word: n for word, n in ORDINALS.items() if n <= 6}
 
 
@@ -50,7 +54,7 @@ def picked(tokens: Sequence[Token]) -> int | str:
             return "best" if follower == "rated" else "most"
         if token.low == "last" and follower in ("one", "result", "option"):
             return -1
-        if token.low in _ORDINALS and follower not in ("of", ",", "") :
+        if token.low in _ORDINALS and follower not in ("of", ",", ""):
             return _ORDINALS[token.low] - 1
     return 0
 
@@ -73,12 +77,13 @@ def _chosen(items: Sequence[Mapping[str, Json]], pick: int | str) -> Mapping[str
     if isinstance(pick, int):
         return items[pick] if -len(items) <= pick < len(items) else items[-1]
     if pick == "best":
-        key = next((k for k in items[0] if {"rating", "stars", "score"} & set(k.split("_"))), None)
-        return max(items, key=lambda i: i[key]) if key else items[0]
+        rating = next((k for k in items[0] if {"rating", "stars", "score"} & set(k.split("_"))), None)
+        return max(items, key=lambda i: i[rating]) if rating is not None else items[0]
     key = next((k for k, v in items[0].items() if isinstance(v, int | float) and _is_price(k)), None)
     if key is None:
         return items[0]
-    return min(items, key=lambda i: i[key]) if pick == "least" else max(items, key=lambda i: i[key])
+    ranked = sorted(items, key=lambda i: i.get(key, math.inf))
+    return ranked[0] if pick == "least" else ranked[-1]
 
 
 def _is_price(key: str) -> bool:

@@ -9,18 +9,19 @@ from pytest_voicebench.agents.local.understanding.intents import Request
 from pytest_voicebench.agents.local.understanding.kinds import Kind, Role, head_words, kind_of, name_words, role_of
 from pytest_voicebench.agents.local.understanding.lexicon import ENUM_SYNONYMS, STOPS, concepts
 from pytest_voicebench.agents.local.understanding.mentions import Mention, joined, negated, taken_back
+from pytest_voicebench.agents.local.understanding.wording import word_set
 from pytest_voicebench.agents.local.understanding.words import Token, stem
 from pytest_voicebench.tools import Parameter
 
 _ORDER: tuple[Kind, ...] = ("identifier", "date", "currency", "money", "count", "place", "person", "enum", "boolean")
 _STRONG = {
-    "goal": frozenset("to into toward towards reach onto".split()),
-    "source": frozenset("from leaving".split()),
-    "none": frozenset("in around near within at to into".split()),
+    "goal": word_set("to into toward towards reach onto"),
+    "source": word_set("from leaving"),
+    "none": word_set("in around near within at to into"),
 }
-_WEAK = {"goal": frozenset("in at for into".split()), "source": frozenset("at out of".split()), "none": frozenset("for of".split())}
-_NAMED_BY = frozenset("for is name under named passenger , me as it's called be that's".split())
-_VAGUE = frozenset("place home house job office work apartment flat address hotel school".split())
+_WEAK = {"goal": word_set("in at for into"), "source": word_set("at out of"), "none": word_set("for of")}
+_NAMED_BY = word_set("for is name under named passenger , me as it's called be that's")
+_VAGUE = word_set("place home house job office work apartment flat address hotel school")
 _ALTERABLE: frozenset[Kind] = frozenset(("identifier", "place", "currency", "money", "person", "date"))
 
 
@@ -61,7 +62,9 @@ def fill_typed(turn: Turn, request: Request, filled: dict[str, list[Mention]], a
         for parameter in parameters:
             candidates = _FINDERS[kind](turn, scope, parameter)
             if candidates:
-                filled[parameter.name] = settle(turn.tokens, candidates, kind in _ALTERABLE and not _bounding(parameter))
+                filled[parameter.name] = settle(
+                    turn.tokens, candidates, kind in _ALTERABLE and not _bounding(parameter)
+                )
                 turn.use(candidates)
 
 
@@ -88,7 +91,11 @@ def inherit_bounds(tokens: Sequence[Token], numbers: Sequence[Mention]) -> list[
     for number in numbers:
         before = result[-1] if result else None
         if before and number.start - before.end <= 8 and taken_back(tokens, before.end, number.start):
-            number = replace(number, bound=number.bound or (before.bound and not number.unit.isalpha()) or before.bound, unit=number.unit or before.unit)
+            number = replace(
+                number,
+                bound=number.bound or (before.bound and not number.unit.isalpha()) or before.bound,
+                unit=number.unit or before.unit,
+            )
         result.append(number)
     return result
 
@@ -115,14 +122,20 @@ def _find_money(turn: Turn, scope: Request | None, parameter: Parameter) -> list
 
 
 def _counts(number: Mention, heads: set[str]) -> bool:
-    return bool(number.unit) and number.unit not in STOPS and not heads & set(concepts(number.unit)) and number.value < 20
+    return (
+        bool(number.unit) and number.unit not in STOPS and not heads & set(concepts(number.unit)) and number.value < 20
+    )
 
 
 def _find_count(turn: Turn, scope: Request | None, parameter: Parameter) -> list[Mention]:
     numbers = [n for n in turn.of_kind("number", scope) if not (n.unit.isupper() and len(n.unit) == 3)]
     heads = {c for w in name_words(parameter) for c in concepts(w)}
     named = [n for n in numbers if n.unit and heads & set(concepts(n.unit))]
-    before = [n for n in numbers if n.start > 1 and heads & {c for t in turn.tokens[max(0, n.start - 3) : n.start] for c in concepts(t.low)}]
+    before = [
+        n
+        for n in numbers
+        if n.start > 1 and heads & {c for t in turn.tokens[max(0, n.start - 3) : n.start] for c in concepts(t.low)}
+    ]
     if named or before:
         first = min([*named, *before], key=lambda n: n.start)
         last = max([*named, *before], key=lambda n: n.start)
@@ -139,9 +152,10 @@ def _find_places(turn: Turn, scope: Request | None, parameter: Parameter) -> lis
         return named
     followed = [q for p in strong if (q := _explained_by(p, phrases))]
     weak = [p for p in phrases if p.cue in _WEAK[role] and _is_name(p)]
-    loose = [p for p in phrases if _is_name(p) and p.cue not in _other_cues(role) and p.cue not in ("for", "name", "under")]
-    addressed = "address" in name_words(parameter) and strong
-    return followed or weak or (addressed or loose or [] if not strong else strong)
+    loose = [
+        p for p in phrases if _is_name(p) and p.cue not in _other_cues(role) and p.cue not in ("for", "name", "under")
+    ]
+    return followed or weak or strong or loose
 
 
 def _other_cues(role: Role) -> frozenset[str]:
@@ -152,7 +166,9 @@ def _explained_by(vague: Mention, phrases: Sequence[Mention]) -> Mention | None:
     """The name that follows a vague place: "from my place, that's 18 Garden Court"."""
     if stem(str(vague.value).split()[-1]) not in {stem(w) for w in _VAGUE}:
         return None
-    return next((p for p in phrases if _is_name(p) and 0 <= p.start - vague.end <= 5 and p.cue not in ("to", "from")), None)
+    return next(
+        (p for p in phrases if _is_name(p) and 0 <= p.start - vague.end <= 5 and p.cue not in ("to", "from")), None
+    )
 
 
 def _is_name(phrase: Mention) -> bool:
@@ -171,7 +187,18 @@ def _find_persons(turn: Turn, scope: Request | None, parameter: Parameter) -> li
     names = [n for p in phrases if (n := _name_part(turn.tokens, p)) is not None]
     cued = [p for p in names if p.cue in _NAMED_BY]
     full = [p for p in cued if len(str(p.value).split()) > 1]
-    return full or cued or [p for p in names if p.cue not in ("to", "in", "from", "at")]
+    return (
+        full
+        or cued
+        or [p for p in names if p.cue not in ("to", "in", "from", "at")]
+        or _lower_case_persons(turn, scope)
+    )
+
+
+def _lower_case_persons(turn: Turn, scope: Request | None) -> list[Mention]:
+    """Names that the recogniser did not write as names: "book it for maria lopez"."""
+    phrases = [p for p in turn.of_kind("phrase", scope) if p.cue in ("for", "name", "under", "named", "is")]
+    return [replace(p, value=str(p.value).title()) for p in phrases if 2 <= len(str(p.value).split()) <= 3]
 
 
 def _name_part(tokens: Sequence[Token], phrase: Mention) -> Mention | None:
@@ -238,7 +265,11 @@ def _fill_currencies(
         if part:
             parts[part].append(currency)
         last = part
-    if len(parts["goal"]) > 1 and not parts["source"] and not taken_back(turn.tokens, parts["goal"][0].end, parts["goal"][1].start):
+    if (
+        len(parts["goal"]) > 1
+        and not parts["source"]
+        and not taken_back(turn.tokens, parts["goal"][0].end, parts["goal"][1].start)
+    ):
         parts["source"].append(parts["goal"].pop(0))
     loose = [c for c in currencies if c not in parts["goal"] and c not in parts["source"]]
     for parameter in parameters:
@@ -251,7 +282,11 @@ def _fill_currencies(
 
 
 def _part(turn: Turn, currency: Mention, numbers: Sequence[Mention]) -> str:
-    if any(number.end in (currency.start, currency.start - 1) and number.end <= currency.start or number.start == currency.end for number in numbers):
+    if any(
+        (number.end in (currency.start, currency.start - 1) and number.end <= currency.start)
+        or number.start == currency.end
+        for number in numbers
+    ):
         return "source"
     asked = {"how", "many", "much"} & {t.low for t in turn.tokens[max(0, currency.start - 3) : currency.start]}
     if currency.cue in ("to", "into", "in", "for", "buy") or asked:

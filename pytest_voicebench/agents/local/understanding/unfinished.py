@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pytest_voicebench.agents.local.understanding.lexicon import CONJUNCTIONS, DETERMINERS, PREPOSITIONS
+from pytest_voicebench.agents.local.understanding.wording import word_set
 from pytest_voicebench.agents.local.understanding.words import tokenize
 
-_HANGING = (PREPOSITIONS | CONJUNCTIONS | DETERMINERS | {"i", "we", "i'd", "i'm", "no", "wait", "sorry", "actually", "is", "it's"}) - {
-    "that", "this", "those", "these", "off", "up", "on", "one's", "there", "then", "also", "out", "it", "in"
-}  # fmt: skip
+_COMPLETE = word_set("that this those these off up on one's there then also out it in another")
+_HANGING = PREPOSITIONS | CONJUNCTIONS | DETERMINERS | word_set("i we i'd i'm no wait sorry actually")
 
 
 def is_unfinished(text: str) -> bool:
@@ -15,4 +15,4 @@ def is_unfinished(text: str) -> bool:
     if text.rstrip().endswith(("...", "…", ",", "-", "–", "—")):
         return True
     words = [t.low for t in tokenize(text) if t.is_word]
-    return bool(words) and words[-1] in _HANGING
+    return bool(words) and words[-1] in _HANGING - _COMPLETE

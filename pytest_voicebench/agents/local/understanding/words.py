@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pytest_voicebench.agents.local.understanding.wording import word_set
+
 _TOKEN = re.compile(
     r"\.\.\.|…"
     r"|\d{4}-\d{2}-\d{2}"
@@ -17,12 +19,14 @@ _TOKEN = re.compile(
     r"|[$€£¥%#]|[.,?!;:\-–—/&]",
 )
 
-FILLERS = frozenset("um uh uhm umm erm er eh ah hmm hm mm mmm mhm huh like basically literally".split())
+FILLERS = word_set("""
+    um uh uhm umm erm er eh ah hmm hm mm mmm mhm huh like basically literally
+    """)
 """Sounds and words that carry nothing; `like` is kept where it may be a verb (after a pronoun or `would`)."""
 
 _PHRASE_FILLERS = (("you", "know"), ("i", "guess"), ("i", "think"), ("let", "me", "think"), ("let's", "see"))
 
-_LIKE_KEEPERS = frozenset("i you we they would i'd we'd you'd to do don't".split())
+_LIKE_KEEPERS = word_set("i you we they would i'd we'd you'd to do don't")
 
 _ENDS = (("ies", "y"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("xes", "x"), ("ss", "ss"), ("us", "us"))
 
@@ -70,7 +74,30 @@ def tokenize(text: str) -> list[Token]:
             low = piece.lower()
         tokens.append(Token(text=piece, low=low, glued=glued))
         glued = False
-    return _without_stutters(_without_fillers(tokens))
+    return _without_stutters(_without_fillers(_with_numbers_reheard(tokens)))
+
+
+_REHEARD = {"to": "two", "too": "two", "do": "two", "due": "two", "you": "two", "free": "three", "for": "four"}
+_COUNTED = word_set("bedroom bedrooms bed bath bathroom bathrooms room rooms person")
+_COUNTED_OF = word_set("them those these")
+
+
+def _with_numbers_reheard(tokens: Sequence[Token]) -> list[Token]:
+    """Number words where a recogniser wrote a word that sounds alike: "to bedroom", "put you of them"."""
+    heard = list(tokens)
+    for i, token in enumerate(tokens[:-1]):
+        following = tokens[i + 1].low
+        of_them = following == "of" and i + 2 < len(tokens) and tokens[i + 2].low in _COUNTED_OF and token.low != "free"
+        counted = following in _COUNTED and token.low not in ("you", "do")
+        if token.low in _REHEARD and (of_them or (counted and not _fits_before_noun(tokens, i))):
+            number = _REHEARD[token.low]
+            heard[i] = Token(text=number, low=number, glued=token.glued)
+    return heard
+
+
+def _fits_before_noun(tokens: Sequence[Token], i: int) -> bool:
+    """A preposition that may rightly stand there: "to bedrooms of my house" never follows a determiner or a verb."""
+    return tokens[i].low in ("to", "for") and i > 0 and tokens[i - 1].low in ("the", "filter", "change", "set")
 
 
 def stem(word: str) -> str:
@@ -144,9 +171,11 @@ def _same_words(first: Sequence[Token], again: Sequence[Token]) -> bool:
     if words != [t.low for t in again] or any(t.is_punctuation for t in first):
         return False
     # Digits, single letters and number words may rightly be said twice.
-    return all(t.low.isalpha() and len(t.low) > 1 and t.low not in _REPEATABLE for t in first) or len(words) > 2 and (
-        any(len(t.low) > 1 and t.low.isalpha() and t.low not in _REPEATABLE for t in first)
+    return all(t.low.isalpha() and len(t.low) > 1 and t.low not in _REPEATABLE for t in first) or (
+        len(words) > 2 and (any(len(t.low) > 1 and t.low.isalpha() and t.low not in _REPEATABLE for t in first))
     )
 
 
-_REPEATABLE = frozenset("zero oh one two three four five six seven eight nine double triple very bye".split())
+_REPEATABLE = word_set("""
+    zero oh one two three four five six seven eight nine double triple very bye
+    """)

@@ -21,10 +21,10 @@ GROUP = "pytest_voicebench.agents"
 DEFAULT_AGENT = "local"
 
 SHIPPED: Mapping[str, str] = {
-    "local": "pytest_voicebench.agents.local:build",
+    "local": "pytest_voicebench.agents.local:LocalAgent",
     "simulated": "pytest_voicebench.agents.simulated:build",
 }
-"""Shipped agents: `build(**settings)` gives the agent."""
+"""Shipped agents: calling it with the settings gives the agent."""
 
 NEEDS_SCENARIO = frozenset({"simulated"})
 """Shipped agents whose `build(scenario, **settings)` is told what the user will say and expect."""

@@ -24,10 +24,10 @@ SHIPPED: Mapping[str, str] = {
     "local": "pytest_voicebench.agents.local:LocalAgent",
     "simulated": "pytest_voicebench.agents.simulated:build",
 }
-"""Shipped agents: calling it with the settings gives the agent."""
+"""Shipped agents: what takes the settings and gives the agent."""
 
 NEEDS_SCENARIO = frozenset({"simulated"})
-"""Shipped agents whose `build(scenario, **settings)` is told what the user will say and expect."""
+"""Shipped agents that are told, before the settings, the scenario: what the user will say and expect."""
 
 ALIASES: Mapping[str, str] = {}
 """Other names of agents, each for a text `NAME[,key=value...]`; settings that are given are added to it."""

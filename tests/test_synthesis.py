@@ -76,7 +76,7 @@ def test_pieces_end_at_pauses_sentences_and_cut_words(text: str, expected: list[
     assert found == expected
 
 
-@pytest.mark.parametrize("text", ["a [b] c", "a [99] c", "a [-1] c", "a {b} c", "a {b=c c", "{a=}", "", "[1.0]"])
+@pytest.mark.parametrize("text", ["a [b] c", "a [99] c", "a [-1] c", "a {b} c", "a {b=c c", "{a=}", "a -- b", "", "[1.0]"])
 def test_markup_that_means_nothing_is_an_error(text: str) -> None:
     with pytest.raises(MarkupError):
         pieces(text)
@@ -140,6 +140,15 @@ def test_a_written_word_of_two_spoken_ones_has_one_time() -> None:
     made = splice.record("{W=double you} two", TONE, seed=1)
     assert [word for word, _, _ in made.words] == ["W", "two"]
     assert made.words[0][2] - made.words[0][1] == pytest.approx(2 * WORD_S, abs=0.01)
+
+
+def test_an_engine_that_says_nothing_is_an_error_that_names_the_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    def mute(words: tuple[str, ...], voice: Voice, speed: float = 1.0) -> Spoken:
+        return Spoken(wave=np.zeros(1600), rate_hz=16_000, word_times=None)
+
+    monkeypatch.setattr(splice, "speak", mute)
+    with pytest.raises(EngineError, match="says nothing for 'hush'"):
+        splice.record("hush", TONE, seed=1)
 
 
 def test_hum_before_the_first_word_is_not_speech(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,6 +281,12 @@ def test_a_voices_description_names_what_was_changed() -> None:
     assert describe(Voice(engine="flite", name="slt")) == "slt"
     changed = Voice(engine="flite", name="slt", pitch_hz=168, rate=0.9, size=1.1, band_hz=(300, 3400))
     assert describe(changed) == "slt pitch_hz=168 rate=0.9 size=1.1 band_hz=300-3400"
+
+
+def test_a_broken_room_is_one_line(tmp_path: Path) -> None:
+    written(tmp_path, "a: {tone: {seed: x}}\n", "speakers.yaml")
+    with pytest.raises(ScriptError, match=r"speakers.yaml: a: tone: expected"):
+        read_script(written(tmp_path, SCRIPT.replace("voices:", "speakers: speakers.yaml\nvoices:")))
 
 
 # -- scripts and the command

@@ -49,7 +49,9 @@ def run(argv: Sequence[str]) -> int:
         return _make_all(wanted, again=options.again)
     except (ScriptError, EngineError, MarkupError) as error:
         print(error, file=sys.stderr)
-        return 1
+    except OSError as error:
+        print(f"{error.filename}: cannot be written: {error.strerror}", file=sys.stderr)
+    return 1
 
 
 def _make_all(wanted: Sequence[Utterance], *, again: bool) -> int:

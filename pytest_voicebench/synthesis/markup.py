@@ -99,6 +99,8 @@ def _tokens(text: str) -> list[str]:
 
 def _read_word(token: str) -> tuple[Spelled, float]:
     """The word of a token and the share of it that is spoken."""
+    if not any(letter.isalnum() for letter in token):
+        raise MarkupError(f"{token!r} is no word: write what is said, or a pause such as [0.8]")
     if "{" not in token and "}" not in token:
         return Spelled(written=token, spoken=token), 1.0
     if match := _RESPELLED.fullmatch(token):

@@ -131,13 +131,16 @@ def _tones(path: Path, content: dict[Any, Any]) -> dict[str, RoomTone]:
     """Room tones by speaker from the speakers' file; a speaker without one has none."""
     if "speakers" not in content:
         return {}
-    speakers = _yaml(path.parent / str(content["speakers"]))
-    tones = {name: entry.get("tone") for name, entry in speakers.items() if isinstance(entry, dict)}
-    return {
-        str(name): RoomTone(seed=int(tone["seed"]), level_dbfs=float(tone["level_dbfs"]))
-        for name, tone in tones.items()
-        if isinstance(tone, dict)
-    }
+    file = path.parent / str(content["speakers"])
+    tones = {name: entry.get("tone") for name, entry in _yaml(file).items() if isinstance(entry, dict)}
+    return {str(name): _tone(file, str(name), tone) for name, tone in tones.items() if tone is not None}
+
+
+def _tone(file: Path, speaker: str, tone: Any) -> RoomTone:
+    try:
+        return RoomTone(seed=int(tone["seed"]), level_dbfs=float(tone["level_dbfs"]))
+    except (KeyError, TypeError, ValueError):
+        raise ScriptError(f"{file}: {speaker}: tone: expected {{seed: 1, level_dbfs: -60}}") from None
 
 
 def _spoken(

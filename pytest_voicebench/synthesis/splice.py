@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_voicebench.audio import Audio
-from pytest_voicebench.synthesis.engines import Spoken, Voice, Wave, speak
+from pytest_voicebench.synthesis.engines import EngineError, Spoken, Voice, Wave, speak
 from pytest_voicebench.synthesis.markup import Piece, pieces, transcript
 from pytest_voicebench.synthesis.word_times import aligned, times_by_length
 
@@ -82,6 +82,8 @@ def _say(piece: Piece, voice: Voice, speed: float) -> _Said:
     if all(word.strip(".,?!").lower() in FILLERS for word in spoken_words):
         speed *= FILLER_SPEED
     spoken = _shaped(speak(spoken_words, voice, speed / voice.size), voice)
+    if not np.abs(spoken.wave).max(initial=0.0) > 0.0:
+        raise EngineError(f"{voice.engine} says nothing for {' '.join(spoken_words)!r}: write it as words")
     known = spoken.word_times or times_by_length(spoken, spoken_words)
     times, at = [], 0
     for word in piece.words:
@@ -169,7 +171,7 @@ def _join(said: list[_Said]) -> Spliced:
     words: list[tuple[str, float, float]] = []
     unsure: list[int] = []
     for one in said:
-        spans = _speech(one.wave)
+        spans = _speech(one.wave) or [(0.0, len(one.wave) / RATE_HZ)]
         first = round(spans[0][0] * RATE_HZ)
         kept = _trimmed(one.wave, first, round(spans[-1][1] * RATE_HZ))
         shift_s = (at - first) / RATE_HZ

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pytest_voicebench.audio import Audio
 from pytest_voicebench.tools import Toolset
+
+if TYPE_CHECKING:  # numpy costs every collection 0.1 s, and a suite's own steps need none of it
+    from pytest_voicebench.audio import Audio
 
 Json = Any
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,8 +35,8 @@ async def steps_of(scenario: Scenario, view: StepView) -> AsyncGenerator[Step, N
             yield step
         return
     made: Any = load_functions(scenario.suite.folder, [scenario.generator])[scenario.generator](view)
-    chosen: AsyncIterator[Step] = made if inspect.isasyncgen(made) else _plain(made)
-    async for step in chosen:
+    steps: Any = made if inspect.isasyncgen(made) else _plain(made)
+    async for step in steps:
         yield step
 
 

@@ -166,7 +166,7 @@ def test_every_behaviour_through_a_socket_in_another_process_has_its_profile(sui
     todo = [(s, name) for name in (*BEHAVIOURS, "slow") for s in scenarios]
     held = {}
     for _ in range(8):
-        # A busy machine sends blocks late; the harness says so and gives no latencies. Such conversations are held again.
+        # A busy machine sends blocks late; the harness says so, gives no latencies, and they are held again.
         batch, todo = todo[:AT_ONCE], todo[AT_ONCE:]
         held |= held_through_socket(suite_path, batch)
         todo += [(s, name) for s, name in batch if blocks_were_late(held[s.item_id, name])]

@@ -76,7 +76,9 @@ def test_pieces_end_at_pauses_sentences_and_cut_words(text: str, expected: list[
     assert found == expected
 
 
-@pytest.mark.parametrize("text", ["a [b] c", "a [99] c", "a [-1] c", "a {b} c", "a {b=c c", "{a=}", "a -- b", "", "[1.0]"])
+@pytest.mark.parametrize(
+    "text", ["a [b] c", "a [99] c", "a [-1] c", "a {b} c", "a {b=c c", "{a=}", "a -- b", "", "[1.0]"]
+)
 def test_markup_that_means_nothing_is_an_error(text: str) -> None:
     with pytest.raises(MarkupError):
         pieces(text)

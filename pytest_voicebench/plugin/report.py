@@ -59,6 +59,7 @@ class RunReporter:
 
     def start(self, plan: Plan) -> None:
         """The items of the plan are about to run."""
+        import pytest_voicebench.saved_run  # now, so that an interrupted run need not wait for it  # noqa: F401
         from pytest_voicebench.plugin.junit import start_junit
         from pytest_voicebench.plugin.progress import progress_line
 

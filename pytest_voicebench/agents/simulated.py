@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ from pytest_voicebench.agents.protocol import (
     ToolResult,
     Transcript,
 )
-from pytest_voicebench.audio import RATE_HZ, Audio, Samples
+from pytest_voicebench.audio import BLOCK_S, RATE_HZ, Audio, Samples
 from pytest_voicebench.audio_files import read_audio
 from pytest_voicebench.conversation import AgentInfo, to_seconds, to_ticks
 from pytest_voicebench.references import is_reference, parse, resolve
@@ -81,7 +82,7 @@ class SimulatedLine:
         self._events: asyncio.Queue[AgentEvent | None] = asyncio.Queue()
         self._ear = _Ear([s for s in scenario.steps if s.kind in ("say", "backchannel", "insert")])
         self._turns_left = sum(s.kind == "say" for s in scenario.steps)
-        self._zero_s = 0.0
+        self._zero_s = math.inf
         self._blocks = 0
         self._spoken = 0
         self._results: dict[int, Json] = {}
@@ -91,12 +92,12 @@ class SimulatedLine:
 
     async def send(self, audio: Audio) -> None:
         """Listen to one block."""
-        if self._blocks == 0:
-            self._zero_s = self._loop.time()
+        # Blocks come late but never early: the earliest of them tells best when the first one left.
+        self._zero_s = min(self._zero_s, self._loop.time() - self._blocks * BLOCK_S)
         found = self._ear.hear(audio.samples)
         if found and found[0].kind == "say":
             step, blocks_ago = found
-            start_s = self._zero_s + (self._blocks - blocks_ago) * len(audio.samples) / audio.rate_hz
+            start_s = self._zero_s + (self._blocks - blocks_ago) * BLOCK_S
             await self._hear_turn(step, start_s)
         self._blocks += 1
 

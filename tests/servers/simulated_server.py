@@ -21,6 +21,7 @@ from pytest_voicebench.agents.protocol import AgentAudio, Setup, ToolResult
 from pytest_voicebench.agents.simulated import build
 from pytest_voicebench.audio import RATE_HZ, Audio
 from pytest_voicebench.loading import load_suite
+from pytest_voicebench.user import load_clip
 
 
 def as_message(event) -> str:
@@ -61,6 +62,8 @@ async def speak(socket, line) -> None:
 async def main(suite_path: Path) -> None:
     """Serve until standard input closes."""
     scenarios = {s.item_id: s for s in load_suite(suite_path).scenarios}
+    for scenario in scenarios.values():  # reading sound while others talk would make them late
+        load_clip(scenario.steps[0].audio, RATE_HZ)
     async with serve(lambda socket: talk(socket, scenarios), "127.0.0.1", 0, max_size=None) as server:
         print(server.sockets[0].getsockname()[1], flush=True)
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)

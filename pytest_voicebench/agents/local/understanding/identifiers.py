@@ -39,14 +39,16 @@ def find_identifiers(tokens: Sequence[Token], taken: set[int]) -> list[Mention]:
     found: list[Mention] = []
     i = 0
     while i < len(tokens):
-        mention = None if i in taken else _run_at(tokens, i, taken)
+        after = found[-1].end if found else 0
+        correcting = bool(found) and any(marker_at(tokens, j) for j in range(max(after, i - 4), i))
+        mention = None if i in taken else _run_at(tokens, i, taken, correcting)
         if mention is not None:
             found.append(_corrected(tokens, found[-1] if found else None, mention))
         i = mention.end if mention else i + 1
     return found
 
 
-def _run_at(tokens: Sequence[Token], start: int, taken: set[int]) -> Mention | None:
+def _run_at(tokens: Sequence[Token], start: int, taken: set[int], correcting: bool) -> Mention | None:
     atoms: list[_Atom] = []
     i = start
     while i < len(tokens) and i not in taken:
@@ -58,7 +60,8 @@ def _run_at(tokens: Sequence[Token], start: int, taken: set[int]) -> Mention | N
             i += 1
         else:
             break
-    if not atoms or not _plausible(tokens, start, atoms):
+    closed = i >= len(tokens) or tokens[i].is_punctuation
+    if not atoms or not (_plausible(tokens, start, atoms) or (correcting and closed)):
         return None
     return Mention(kind="identifier", value="".join(a.text for a in atoms).upper(), start=start, end=atoms[-1].end)
 

@@ -21,8 +21,9 @@ THRESHOLD = 1.0
 SWITCH = 1.0
 """What each request must be worth beyond what it says: speech is not divided without need."""
 
-_MISSING, _STRANGE = 0.3, 0.6
+_MISSING, _STRANGE = 0.3, 0.9
 _ASKED = 1.05
+_WISHED = 0.15
 _MISHEARD = 0.3
 _TAKEN_BACK = 1.2  # what follows "no, sorry" is rarely a new request
 _EVIDENCE = {
@@ -215,7 +216,8 @@ def _worths(
             said = triggers.said(tokens[first:last])
             inside = [m for m in mentions if first <= m.start < last]
             found = {
-                t.name: _worth(t, triggers.score(t, said), inside, tokens, elsewhere, start > 0) for t in triggers.tools
+                t.name: _worth(t, triggers.score(t, said), inside, tokens, tokens[first:last], elsewhere, start > 0)
+                for t in triggers.tools
             }
             less = _TAKEN_BACK if start and _corrects(tokens, first) else 0.0
             worths[start, end] = {name: worth - less for name, worth in found.items() if worth is not None}
@@ -227,6 +229,7 @@ def _worth(
     words: tuple[float, float],
     mentions: Sequence[Mention],
     tokens: Sequence[Token],
+    stretch: Sequence[Token],
     elsewhere: set[str],
     later: bool,
 ) -> float | None:
@@ -239,6 +242,8 @@ def _worth(
     evidence = sum(_EVIDENCE[k] for k in sorted(kinds & (accepted | {"counted"}) & set(_EVIDENCE)))
     if own + evidence < _LEAST_SAID or own + evidence + deeds < THRESHOLD:
         return None
+    if searches(tool) and any(t.low in _ASKING for t in stretch):
+        deeds += _WISHED
     required = [kind_of(p) for p in tool.parameters.values() if p.required]
     missing = sum(k not in kinds and not (k == "identifier" and later) for k in required)
     strange = len({"date", "identifier", "currency", "address"} & kinds - accepted)
@@ -275,8 +280,9 @@ def _kinds_said(tool: Tool, mentions: Sequence[Mention]) -> set[str]:
             if mention.unit and units & set(concepts(mention.unit)):
                 kinds.add("counted")
         elif mention.kind == "phrase":
-            kinds |= {"text", "place", "person"} if mention.bound else {"text"}
-            if mention.cue in ("to", "from", "in") or str(mention.value)[0].isdigit():
+            placed = mention.cue in ("to", "from", "in")
+            kinds |= {"text"} if not mention.bound else {"text", "place"} if placed else {"text", "place", "person"}
+            if placed or str(mention.value)[0].isdigit():
                 kinds.add("place")
     return kinds | ({"count"} if "counted" in kinds else set())
 

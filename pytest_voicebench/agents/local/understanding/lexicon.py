@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from pytest_voicebench.agents.local.understanding.wording import word_set
 from pytest_voicebench.agents.local.understanding.words import stem
 
@@ -110,6 +112,7 @@ ADVERBS = word_set("""
 STOPS = PREPOSITIONS | CONJUNCTIONS | AUXILIARIES | PRONOUNS | VERBS | ADVERBS
 
 
+@functools.cache
 def concepts(word: str) -> tuple[str, ...]:
     """Names of what a word may mean: its groups, or its own stem when it is in none."""
     base = stem(word)

@@ -153,7 +153,7 @@ def _misheard(tokens: Sequence[Token], i: int) -> str | None:
     nation = tokens[i - 1].low if i else ""
     if nation not in _OF_NATION or not tokens[i].is_word or tokens[i].capital:
         return None
-    before = tokens[i - 2].low if i > 1 else ""
+    before = next((t.low for t in reversed(tokens[max(0, i - 3) : i - 1]) if t.low not in ("south", "the")), "")
     amount = i > 1 and number_at(tokens, i - 2) is not None
     return _OF_NATION[nation] if amount or before in ("in", "to", "into", "from", "many") else None
 

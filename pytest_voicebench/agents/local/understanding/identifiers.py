@@ -158,13 +158,17 @@ def _explained(tokens: Sequence[Token], i: int, letter: str) -> int:
 
 def _continues(tokens: Sequence[Token], i: int) -> bool:
     """A separator inside a spelled run: more spelling must follow at once."""
-    if i + 1 >= len(tokens) or not _spelled(tokens[i + 1]):
+    if i + 1 >= len(tokens):
+        return False
+    following = tokens[i + 1]
+    if following.low in _HOMOPHONES:
+        return tokens[i].text == "," and i + 2 < len(tokens) and _spelled(tokens[i + 2]) and _amid(tokens, i + 1)
+    if not _spelled(following):
         return False
     if tokens[i].low in _GLUE:
         return _stays_spelling(tokens, i + 1)
-    return tokens[i].text == "." and (
-        tokens[i + 1].low in _TIMES or (len(tokens[i + 1].low) == 1 and tokens[i + 1].low not in "ai")
-    )
+    single = len(following.low) == 1 and following.low not in "ai" and _stays_spelling(tokens, i + 1)
+    return tokens[i].text == "." and (following.low in _TIMES or single)
 
 
 def _stays_spelling(tokens: Sequence[Token], i: int) -> bool:

@@ -24,7 +24,7 @@ SWITCH = 1.0
 _MISSING, _STRANGE = 0.3, 0.9
 _ASKED = 1.05
 _WISHED = 0.15
-_MISHEARD = 0.3
+_MISHEARD, _MISHEARD_DEED = 0.3, 0.5  # the second where it stands as a verb: "boot the first one"
 _TAKEN_BACK = 1.2  # what follows "no, sorry" is rarely a new request
 _EVIDENCE = {
     "currency": 1.5,
@@ -90,8 +90,9 @@ class Triggers:
         for i, token in enumerate(tokens):
             if token.is_word and (token.low not in _EMPTY or _is_id_document(tokens, i)) and not _orders(tokens, i):
                 said |= dict.fromkeys(concepts(token.low), 1.0)
+                led = i + 1 < len(tokens) and tokens[i + 1].low in ("the", "it", "that", "one", "them")
                 for concept in self._sounding_like(token.low):
-                    said.setdefault(concept, _MISHEARD)
+                    said.setdefault(concept, _MISHEARD_DEED if led else _MISHEARD)
         text = " ".join(t.low for t in tokens)
         for phrase, word in _CLUES.items():
             if f" {phrase} " in f" {text} ":
@@ -114,7 +115,7 @@ class Triggers:
 
 def _is_id_document(tokens: Sequence[Token], i: int) -> bool:
     after = tokens[i + 1].low if i + 1 < len(tokens) else ""
-    return tokens[i].text == "ID" and after in ("card", "document", "papers")
+    return tokens[i].low == "id" and after in ("card", "document", "papers")
 
 
 def _orders(tokens: Sequence[Token], i: int) -> bool:

@@ -44,7 +44,7 @@ class _Draft:
 
 def plan(text: str, tools: Sequence[Tool], today: date, known: Sequence[Known] = ()) -> list[Step]:
     """Steps in the order to take them. Steps with `missing` come last and cannot be taken yet."""
-    tokens = tokenize(text)
+    tokens = _with_tool_words(tokenize(text), tools)
     if not tokens or not tools:
         return []
     turn = Turn(tokens=tokens, mentions=find_mentions(tokens, today))
@@ -62,6 +62,19 @@ def plan(text: str, tools: Sequence[Tool], today: date, known: Sequence[Known] =
     for draft in drafts:
         steps.extend(_steps(turn, draft, steps, known, tools))
     return _ordered(steps)
+
+
+def _with_tool_words(tokens: Sequence[Token], tools: Sequence[Tool]) -> list[Token]:
+    """Two words written as one where a tool's name has them so: "auto pay"."""
+    names = {w for tool in tools for w in tool.name.split("_")}
+    joined: list[Token] = []
+    for token in tokens:
+        whole = joined[-1].low + token.low if joined else ""
+        if whole in names and joined[-1].is_word and token.is_word:
+            joined[-1] = Token(text=whole, low=whole, glued=joined[-1].glued)
+        else:
+            joined.append(token)
+    return joined
 
 
 def _filled(turn: Turn, requests: Sequence[Request], tools: Sequence[Tool]) -> list[_Draft]:

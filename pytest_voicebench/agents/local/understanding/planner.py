@@ -48,9 +48,8 @@ def plan(text: str, tools: Sequence[Tool], today: date, known: Sequence[Known] =
     if not tokens or not tools:
         return []
     turn = Turn(tokens=tokens, mentions=find_mentions(tokens, today))
-    drafts = _filled(
-        turn, _without_false_starts(turn, find_requests(tokens, turn.mentions, tools), tools, known), tools
-    )
+    requests = _without_false_starts(turn, find_requests(tokens, turn.mentions, tools), tools, known)
+    drafts = _filled(turn, _absorbed(turn, requests, tools), tools)
     names = _parameter_names(tools)
     for n, draft in enumerate(drafts):
         points_back = n > 0 and _POINTERS & {t.low for i, t in enumerate(tokens) if draft.request.covers(i)}
@@ -130,6 +129,23 @@ def find_mentions(tokens: Sequence[Token], today: date) -> list[Mention]:
         if str(p.value)[0].isdigit() and p.start in addresses
     ]
     return sorted(found, key=lambda m: (m.start, m.end))
+
+
+def _absorbed(turn: Turn, requests: Sequence[Request], tools: Sequence[Tool]) -> list[Request]:
+    """Gives the words of a request that lacks something to a neighbour that lacks less with them."""
+    drafts = _filled(turn, requests, tools)
+    for n, draft in enumerate(drafts):
+        if not _missing(draft):
+            continue
+        for neighbour in (n + 1, n - 1):
+            if 0 <= neighbour < len(drafts) and _missing(drafts[neighbour]):
+                other = drafts[neighbour].request
+                joint = Request(tool=other.tool, stretches=sorted([*draft.request.stretches, *other.stretches]))
+                fewer = [joint if r is other else r for r in requests if r is not draft.request]
+                after = next(d for d in _filled(turn, fewer, tools) if d.request is joint)
+                if len(_missing(after)) < len(_missing(drafts[neighbour])):
+                    return _absorbed(turn, fewer, tools)
+    return list(requests)
 
 
 def _parameter_names(tools: Sequence[Tool]) -> list[str]:

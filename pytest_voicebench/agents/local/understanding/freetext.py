@@ -30,9 +30,10 @@ _WISHING = frozenset(
 )
 _EMPTY_HEADS = word_set("""
     result results option options thing things one ones way month week number information details kind sort type
-    dollars stuff bit lot list profile file name money time budget price
+    settings dollars stuff bit lot list profile file name money time budget price
     """)
 _DEEDS = {c for w in ("update", "search", "add") for c in concepts(w)}
+_YES_OR_NO = {"yes": "true", "true": "true", "on": "true", "no": "false", "false": "false", "off": "false"}
 _SHORT = {"maximum": "max", "minimum": "min", "highest": "max", "lowest": "min"}
 
 
@@ -194,10 +195,7 @@ def _fill_setting(turn: Turn, request: Request, filled: dict[str, list[Mention]]
     if not names:
         return
     filled[name.name] = [_as_key(n, known) for n in names]
-    if values:
-        filled["value"] = settle(turn.tokens, values, len(names) > 1)
-    else:
-        filled["value"] = [Mention(kind="boolean", value="true", start=n.end, end=n.end) for n in names]
+    filled["value"] = [_value_of(turn.tokens, n, names, values) for n in names]
     turn.use([*named, *values])
 
 
@@ -209,8 +207,22 @@ def _beside(named: Sequence[Mention], values: Sequence[Mention]) -> list[Mention
     return [n for n in named if n in nearest] or list(named)
 
 
+def _value_of(tokens: Sequence[Token], name: Mention, names: Sequence[Mention], values: Sequence[Mention]) -> Mention:
+    """The value said last before the next name; one said before all names counts for them; else yes."""
+    following = min((n.start for n in names if n.start > name.start), default=len(tokens))
+    own = [v for v in values if name.end <= v.start < following]
+    early = [v for v in values if v.end <= names[0].start]
+    chosen = settle(tokens, own or early, False)
+    return chosen[-1] if chosen else Mention(kind="boolean", value="true", start=name.end, end=name.end)
+
+
 def _values(turn: Turn, request: Request) -> list[Mention]:
-    return turn.of_kind("number", request)
+    """Numbers, and a yes or no that something is set to."""
+    said = list(turn.of_kind("number", request))
+    for i, token in enumerate(turn.tokens):
+        if token.low in _YES_OR_NO and i and turn.tokens[i - 1].low in ("to", "is", "be", "as") and request.covers(i):
+            said.append(Mention(kind="boolean", value=_YES_OR_NO[token.low], start=i, end=i + 1))
+    return sorted(said, key=lambda m: m.start)
 
 
 def _setting_names(turn: Turn, request: Request) -> list[Mention]:

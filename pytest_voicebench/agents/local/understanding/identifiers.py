@@ -40,7 +40,7 @@ def find_identifiers(tokens: Sequence[Token], taken: set[int]) -> list[Mention]:
     i = 0
     while i < len(tokens):
         after = found[-1].end if found else 0
-        correcting = bool(found) and any(marker_at(tokens, j) for j in range(max(after, i - 4), i))
+        correcting = bool(found) and i - after < 6 and any(marker_at(tokens, j) for j in range(max(after, i - 4), i))
         mention = None if i in taken else _run_at(tokens, i, taken, correcting)
         if mention is not None:
             found.append(_corrected(tokens, found[-1] if found else None, mention))
@@ -56,7 +56,7 @@ def _run_at(tokens: Sequence[Token], start: int, taken: set[int], correcting: bo
         if atom is not None:
             atoms.append(atom)
             i = atom.end
-        elif atoms and _continues(tokens, i):
+        elif atoms and _continues(tokens, i) and not _starts_again(tokens, i, atoms):
             i += 1
         else:
             break
@@ -76,8 +76,10 @@ def _atom_at(tokens: Sequence[Token], i: int, inside: bool) -> _Atom | None:
         if low in "ai" and not token.glued and end == i + 1 and _is_word(token, following, inside):
             return None
         return _Atom(text=low, end=end, sure=low not in "ai" or end > i + 1)
-    if _MIXED.match(low) and not _MEASURE.match(low):
+    if _MIXED.match(low) and not (inside and re.fullmatch(r"\d+s", low)) and not _MEASURE.match(low):
         return _Atom(text=low, end=i + 1, sure=True)
+    if inside and re.fullmatch(r"\d+s", low):
+        return _Atom(text=low[:-1], end=i + 1, sure=True)
     if low.isdigit():
         return _Atom(text=low, end=i + 1, sure=False)
     if low in UNITS:
@@ -169,6 +171,11 @@ def _continues(tokens: Sequence[Token], i: int) -> bool:
         return _stays_spelling(tokens, i + 1)
     single = len(following.low) == 1 and following.low not in "ai" and _stays_spelling(tokens, i + 1)
     return tokens[i].text == "." and (following.low in _TIMES or single)
+
+
+def _starts_again(tokens: Sequence[Token], i: int, atoms: Sequence[_Atom]) -> bool:
+    """A letter in a new sentence, after a run that has digits: the identifier is said once more."""
+    return tokens[i].text == "." and tokens[i + 1].low.isalpha() and any(a.text.isdigit() for a in atoms)
 
 
 def _stays_spelling(tokens: Sequence[Token], i: int) -> bool:

@@ -9,7 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_voicebench.agents.local.understanding.kinds import is_free_search, kind_of
-from pytest_voicebench.agents.local.understanding.lexicon import ENUM_SYNONYMS, SEARCH_GROUP, STOPS, concepts
+from pytest_voicebench.agents.local.understanding.lexicon import (
+    ENUM_SYNONYMS,
+    SEARCH_GROUP,
+    STOPS,
+    concepts,
+)
 from pytest_voicebench.agents.local.understanding.mentions import Mention, marker_at
 from pytest_voicebench.agents.local.understanding.wording import word_set, words_of
 from pytest_voicebench.agents.local.understanding.words import Token, stem
@@ -18,7 +23,7 @@ from pytest_voicebench.tools import Tool
 THRESHOLD = 1.0
 """Least score at which a stretch of speech starts a request."""
 
-SWITCH = 1.0
+SWITCH = 1.2
 """What each request must be worth beyond what it says: speech is not divided without need."""
 
 _MISSING, _STRANGE = 0.3, 0.9
@@ -39,7 +44,7 @@ _EVIDENCE = {
 }
 
 _LEAST_SAID = 0.6  # without the verbs that many tools share
-_NAME, _PARAMETER, _DESCRIPTION, _VALUE = 1.0, 0.5, 0.45, 0.4
+_NAME, _PARAMETER, _DESCRIPTION, _VALUE = 1.0, 0.4, 0.45, 0.4
 _ASKING = word_set("""
     need want find search look show get looking searching have any sell recommend thinking after buy interested like
     got order carry
@@ -47,6 +52,7 @@ _ASKING = word_set("""
 _EMPTY = word_set("""
     type name value number for a an of the on to where that from from_ with one file kind id is
     """)
+_HAVING = word_set("got get have")  # do not ask for what follows at once: "I got married"
 _SPLITTERS = word_set("and then also plus but so")
 _CLUES = {
     "how long": "commute",
@@ -56,6 +62,11 @@ _CLUES = {
     "only": "filter",
     "travel time": "commute",
     "price limit": "filter",
+    "settings": "filter",
+    "how many minutes": "commute",
+    "by itself": "autopay",
+    "each month": "autopay",
+    "every month": "autopay",
 }
 
 
@@ -115,7 +126,10 @@ class Triggers:
 
 def _is_id_document(tokens: Sequence[Token], i: int) -> bool:
     after = tokens[i + 1].low if i + 1 < len(tokens) else ""
-    return tokens[i].low == "id" and after in ("card", "document", "papers")
+    before = tokens[i - 1].low if i else ""
+    return tokens[i].low == "id" and (
+        before in ("national", "state", "photo") or after in ("card", "document", "papers")
+    )
 
 
 def _orders(tokens: Sequence[Token], i: int) -> bool:
@@ -290,6 +304,7 @@ def _kinds_said(tool: Tool, mentions: Sequence[Mention]) -> set[str]:
 
 def _asks_for_thing(tokens: Sequence[Token], mentions: Sequence[Mention], elsewhere: set[str]) -> bool:
     """A wish, and close after it a thing that no other tool is about: "do you have any hiking boots"."""
+    about = elsewhere | _DEEDS
     for mention in mentions:
         words = str(mention.value).split()
         numbered = any(m.kind == "identifier" and 0 <= m.start - mention.end < 2 for m in mentions)
@@ -297,10 +312,12 @@ def _asks_for_thing(tokens: Sequence[Token], mentions: Sequence[Mention], elsewh
             mention.kind == "phrase"
             and words[0][0].isalpha()
             and not numbered
-            and not any(elsewhere & set(concepts(w)) for w in words)
+            and not any(about & set(concepts(w)) for w in words)
         ):
             before = {t.low for t in tokens[max(0, mention.start - 6) : mention.start]}
-            if before & _ASKING and mention.cue not in ("to", "from", "in"):
+            at_once = mention.start > 0 and tokens[mention.start - 1].low in _HAVING
+            asked = before & (_ASKING - _HAVING if at_once else _ASKING)
+            if asked and mention.cue not in ("to", "from", "in"):
                 return True
     return False
 

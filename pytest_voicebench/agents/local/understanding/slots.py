@@ -152,6 +152,8 @@ def _find_places(turn: Turn, scope: Request | None, parameter: Parameter) -> lis
         return named
     followed = [q for p in strong if (q := _explained_by(p, phrases))]
     weak = [p for p in phrases if p.cue in _WEAK[role] and _is_name(p)]
+    if role == "goal" and len(weak) > 1 and not taken_back(turn.tokens, weak[0].end, weak[-1].start):
+        weak = weak[-1:]  # "I live at ... and work at ...": the second is where one goes
     loose = [
         p for p in phrases if _is_name(p) and p.cue not in _other_cues(role) and p.cue not in ("for", "name", "under")
     ]

@@ -191,7 +191,7 @@ def _fill_setting(turn: Turn, request: Request, filled: dict[str, list[Mention]]
     name = next(p for p in request.tool.parameters.values() if p.name.endswith("name"))
     values = _values(turn, request)
     named = _setting_names(turn, request)
-    names = settle(turn.tokens, _beside(named, values), True)
+    names = _meant(turn.tokens, _beside(named, values), values)
     if not names:
         return
     filled[name.name] = [_as_key(n, known) for n in names]
@@ -205,6 +205,18 @@ def _beside(named: Sequence[Mention], values: Sequence[Mention]) -> list[Mention
         return list(named)
     nearest = [max((n for n in named if n.end <= v.start), key=lambda n: n.end, default=None) for v in values]
     return [n for n in named if n in nearest] or list(named)
+
+
+def _meant(tokens: Sequence[Token], named: Sequence[Mention], values: Sequence[Mention]) -> list[Mention]:
+    """Names that are not taken back; a correction of the value between two names does not count."""
+    names: list[Mention] = []
+    for name in named:
+        if names:
+            since = max([names[-1].end, *(v.end for v in values if names[-1].end <= v.start < name.start)])
+            if taken_back(tokens, since, name.start) or name.value == names[-1].value:
+                names.pop()
+        names.append(name)
+    return names
 
 
 def _value_of(tokens: Sequence[Token], name: Mention, names: Sequence[Mention], values: Sequence[Mention]) -> Mention:

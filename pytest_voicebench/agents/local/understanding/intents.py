@@ -28,6 +28,7 @@ SWITCH = 1.2
 
 _MISSING, _STRANGE = 0.3, 0.9
 _ASKED = 1.05
+_WORSE = 1.5  # a tool that fits a stretch so much worse than another is not meant
 _WISHED = 0.15
 _MISHEARD, _MISHEARD_DEED = 0.3, 0.5  # the second where it stands as a verb: "boot the first one"
 _TAKEN_BACK = 1.2  # what follows "no, sorry" is rarely a new request
@@ -235,7 +236,9 @@ def _worths(
                 for t in triggers.tools
             }
             less = _TAKEN_BACK if start and _corrects(tokens, first) else 0.0
-            worths[start, end] = {name: worth - less for name, worth in found.items() if worth is not None}
+            fit = {name: worth - less for name, worth in found.items() if worth is not None}
+            least = max(fit.values(), default=0.0) - _WORSE
+            worths[start, end] = {name: worth for name, worth in fit.items() if worth >= least}
     return worths
 
 

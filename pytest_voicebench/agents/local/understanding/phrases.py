@@ -12,6 +12,7 @@ from pytest_voicebench.agents.local.understanding.lexicon import (
     PREPOSITIONS,
     PRONOUNS,
     STOPS,
+    VERBS,
 )
 from pytest_voicebench.agents.local.understanding.mentions import Mention, marker_at, negated, taken_back
 from pytest_voicebench.agents.local.understanding.numbers import UNITS
@@ -24,6 +25,7 @@ _STREETS = word_set("""
     """)
 _SOMETIMES_STREETS = word_set("place close main way row square")
 _NEVER_INSIDE = PREPOSITIONS | CONJUNCTIONS | PRONOUNS
+_ARTICLES = word_set("the a an my our your his her their another")
 _RANKS = word_set("one ones first second third last cheapest")
 
 
@@ -102,6 +104,8 @@ def _belongs(tokens: Sequence[Token], start: int, i: int) -> bool:
         )
     if token.low == "can" and i > start and (i + 1 == len(tokens) or tokens[i + 1].is_punctuation):
         return True
+    if i == start and i and token.low in VERBS and tokens[i - 1].low in _ARTICLES:
+        return True  # "the travel card", "a track suit"
     if token.low in STOPS:
         # "55 Wacker Drive", "Best Buy": a verb written as part of a name
         named = i > start and token.capital and tokens[i - 1].capital and token.low not in _NEVER_INSIDE

@@ -141,6 +141,8 @@ def _without_fillers(tokens: Sequence[Token]) -> list[Token]:
 
 def _filler_at(tokens: Sequence[Token], i: int) -> int:
     low = tokens[i].low
+    if low == "oh" and tokens[i + 1 : i + 2] and tokens[i + 1].text == "," and (i == 0 or tokens[i - 1].ends_sentence):
+        return 1
     if low in FILLERS:
         return 0 if low == "like" and i and tokens[i - 1].low in _LIKE_KEEPERS else 1
     for phrase in _PHRASE_FILLERS:

@@ -33,7 +33,7 @@ _EMPTY_HEADS = word_set("""
     settings dollars stuff bit lot list profile file name money time budget price
     """)
 _DEEDS = {c for w in ("update", "search", "add") for c in concepts(w)}
-_YES_OR_NO = {"yes": "true", "true": "true", "on": "true", "no": "false", "false": "false", "off": "false"}
+_YES_OR_NO = word_set("yes no true false on off")
 _SHORT = {"maximum": "max", "minimum": "min", "highest": "max", "lowest": "min"}
 
 
@@ -233,7 +233,7 @@ def _values(turn: Turn, request: Request) -> list[Mention]:
     said = list(turn.of_kind("number", request))
     for i, token in enumerate(turn.tokens):
         if token.low in _YES_OR_NO and i and turn.tokens[i - 1].low in ("to", "is", "be", "as") and request.covers(i):
-            said.append(Mention(kind="boolean", value=_YES_OR_NO[token.low], start=i, end=i + 1))
+            said.append(Mention(kind="boolean", value=token.low, start=i, end=i + 1))
     return sorted(said, key=lambda m: m.start)
 
 

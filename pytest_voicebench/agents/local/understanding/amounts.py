@@ -151,7 +151,7 @@ def find_numbers(tokens: Sequence[Token], taken: set[int], currencies: Sequence[
 def _misheard(tokens: Sequence[Token], i: int) -> str | None:
     """A nation's money by the nation alone, where the word after it was not understood: "840 Swedish corner"."""
     nation = tokens[i - 1].low if i else ""
-    if nation not in _OF_NATION or not tokens[i].is_word or tokens[i].capital:
+    if nation not in _OF_NATION or not tokens[i].is_word:
         return None
     before = next((t.low for t in reversed(tokens[max(0, i - 3) : i - 1]) if t.low not in ("south", "the")), "")
     amount = i > 1 and number_at(tokens, i - 2) is not None

@@ -77,7 +77,8 @@ def _atom_at(tokens: Sequence[Token], i: int, inside: bool) -> _Atom | None:
             return None
         return _Atom(text=low, end=end, sure=low not in "ai" or end > i + 1)
     if _MIXED.match(low) and not (inside and re.fullmatch(r"\d+s", low)) and not _MEASURE.match(low):
-        return _Atom(text=low, end=i + 1, sure=True)
+        plural = re.fullmatch(r"([a-z]+\d+)s", low)  # "ten of the T901s"
+        return _Atom(text=plural[1] if plural else low, end=i + 1, sure=True)
     if inside and re.fullmatch(r"\d+s", low):
         return _Atom(text=low[:-1], end=i + 1, sure=True)
     if low.isdigit():
@@ -174,8 +175,10 @@ def _continues(tokens: Sequence[Token], i: int) -> bool:
 
 
 def _starts_again(tokens: Sequence[Token], i: int, atoms: Sequence[_Atom]) -> bool:
-    """A letter in a new sentence, after a run that has digits: the identifier is said once more."""
-    return tokens[i].text == "." and tokens[i + 1].low.isalpha() and any(a.text.isdigit() for a in atoms)
+    """The identifier is said once more: whole again, or from a letter on in a new sentence."""
+    following = tokens[i + 1].low
+    whole = following[0].isalpha() and bool(_MIXED.match(following)) and any(c.isdigit() for a in atoms for c in a.text)
+    return whole or (tokens[i].text == "." and following.isalpha() and any(a.text.isdigit() for a in atoms))
 
 
 def _stays_spelling(tokens: Sequence[Token], i: int) -> bool:

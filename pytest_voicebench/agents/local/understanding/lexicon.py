@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from pytest_voicebench.agents.local.understanding.wording import word_set
+from pytest_voicebench.agents.local.understanding.wording import word_set, words_of
 from pytest_voicebench.agents.local.understanding.words import stem
 
 _GROUPS = """
@@ -109,7 +109,8 @@ ADVERBS = word_set("""
     enough much many lot more less most least tops either both all there somewhere anywhere anything else though
     quickly possible pretty kind sort
     """)
-STOPS = PREPOSITIONS | CONJUNCTIONS | AUXILIARIES | PRONOUNS | VERBS | ADVERBS
+WEEKDAYS = words_of("monday tuesday wednesday thursday friday saturday sunday")
+STOPS = PREPOSITIONS | CONJUNCTIONS | AUXILIARIES | PRONOUNS | VERBS | ADVERBS | frozenset(WEEKDAYS)
 
 
 @functools.cache

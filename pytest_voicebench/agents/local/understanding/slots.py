@@ -260,10 +260,9 @@ def _fill_currencies(
     parts: dict[str, list[Mention]] = {"goal": [], "source": []}
     last = ""
     currencies = turn.of_kind("currency", scope)
-    numbers = [m for m in turn.mentions if m.kind == "number"]
     for currency in currencies:
         carried = last if parts.get(last) and taken_back(turn.tokens, parts[last][-1].end, currency.start) else ""
-        part = _part(turn, currency, numbers) or carried
+        part = _part(turn, currency) or carried
         if part:
             parts[part].append(currency)
         last = part
@@ -283,12 +282,9 @@ def _fill_currencies(
             loose = [c for c in loose if c not in chosen]
 
 
-def _part(turn: Turn, currency: Mention, numbers: Sequence[Mention]) -> str:
-    if any(
-        (number.end in (currency.start, currency.start - 1) and number.end <= currency.start)
-        or number.start == currency.end
-        for number in numbers
-    ):
+def _part(turn: Turn, currency: Mention) -> str:
+    """What a currency is in an exchange: `source` beside an amount or after "from", `goal` after "to", else unknown."""
+    if currency.bound:
         return "source"
     asked = {"how", "many", "much"} & {t.low for t in turn.tokens[max(0, currency.start - 3) : currency.start]}
     if currency.cue in ("to", "into", "in", "for", "buy") or asked:

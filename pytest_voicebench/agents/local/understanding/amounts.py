@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pytest_voicebench.agents.local.understanding.lexicon import STOPS
 from pytest_voicebench.agents.local.understanding.mentions import Mention
-from pytest_voicebench.agents.local.understanding.numbers import number_at, whole
+from pytest_voicebench.agents.local.understanding.numbers import SCALES, number_at, whole
 from pytest_voicebench.agents.local.understanding.wording import word_set, words_of
 from pytest_voicebench.agents.local.understanding.words import Token
 
@@ -163,7 +163,7 @@ def _priced(tokens: Sequence[Token], start: int, end: int) -> bool:
     if tokens[start].text in _SIGNS:
         return True
     before = start - 1 - (start > 0 and tokens[start - 1].low == "of")
-    return before >= 0 and (tokens[before].low[0].isdigit() or number_at(tokens, before) is not None)
+    return before >= 0 and (tokens[before].low in SCALES or number_at(tokens, before) is not None)
 
 
 def _after_nation_or_number(tokens: Sequence[Token], i: int) -> bool:

@@ -33,6 +33,8 @@ _EMPTY_HEADS = word_set("""
     settings dollars stuff bit lot list profile file name money time budget price
     """)
 _DEEDS = {c for w in ("update", "search", "add") for c in concepts(w)}
+_COMPOUND = {stem("credit"), stem("debit")}  # a "gold credit card" is a gold card
+_ABOUT_SETTINGS = {stem("filter"), stem("setting"), stem("search"), stem("limit")}
 _YES_OR_NO = word_set("yes no true false on off")
 _SHORT = {"maximum": "max", "minimum": "min", "highest": "max", "lowest": "min"}
 
@@ -72,7 +74,7 @@ def _candidates(turn: Turn, request: Request, scope: Request | None, parameter: 
     rest = [
         p for p in phrases if not _only_about(p, request) and str(p.value).lower() not in _EMPTY_HEADS and not p.bound
     ]
-    return [p for p in rest if p.cue not in ("in", "at", "on")][:1]
+    return ([p for p in rest if p.cue not in ("in", "at", "on")] or [p for p in rest if p.cue == "on"])[:1]
 
 
 def _by_head(phrase: Mention, parameter: Parameter, request: Request) -> Mention | None:
@@ -82,7 +84,8 @@ def _by_head(phrase: Mention, parameter: Parameter, request: Request) -> Mention
     stems = [stem(w) for w in words]
     at = [i for i, s in enumerate(stems) if s in heads]
     if at:
-        return _trimmed(phrase, 0, at[-1]) if at[-1] else None
+        end = at[-1] - (at[-1] > 1 and stems[at[-1] - 1] in _COMPOUND)
+        return _trimmed(phrase, 0, end) if end else None
     wanted = {c for h in heads for c in concepts(h) if c.startswith("#")} | _described(parameter, request)
     kinds = [i for i, w in enumerate(words) if wanted & set(concepts(w)) and stem(w) not in heads]
     if not kinds:
@@ -240,7 +243,9 @@ def _values(turn: Turn, request: Request) -> list[Mention]:
 def _setting_names(turn: Turn, request: Request) -> list[Mention]:
     named = []
     for phrase in turn.of_kind("phrase", request):
-        stripped = _stripped(phrase, {stem("filter"), stem("setting"), stem("search"), stem("limit")})
+        stripped = _stripped(phrase, _ABOUT_SETTINGS)
+        if stripped is not None and stem(str(stripped.value).split()[0]) in _ABOUT_SETTINGS:
+            stripped = _trimmed(stripped, 1, len(str(stripped.value).split()))
         if stripped is not None and str(stripped.value).lower() not in _EMPTY_HEADS - {"price", "budget"}:
             named.append(stripped)
     return [n for n in named if not _place_word(n)]

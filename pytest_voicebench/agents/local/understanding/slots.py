@@ -21,6 +21,7 @@ _STRONG = {
 }
 _WEAK = {"goal": word_set("in at for into"), "source": word_set("at out of"), "none": word_set("for of")}
 _NAMED_BY = word_set("for is name under named passenger , me as it's called be that's")
+_TITLES = word_set("name passenger mister mr mrs ms miss doctor dr")
 _VAGUE = word_set("place home house job office work apartment flat address hotel school")
 _ALTERABLE: frozenset[Kind] = frozenset(("identifier", "place", "currency", "money", "person", "date"))
 
@@ -206,7 +207,12 @@ def _lower_case_persons(turn: Turn, scope: Request | None) -> list[Mention]:
 def _name_part(tokens: Sequence[Token], phrase: Mention) -> Mention | None:
     """The capitalised words at a phrase's end: "the name Peter Novak"."""
     start = phrase.end
-    while start > phrase.start and tokens[start - 1].capital and tokens[start - 1].low.replace("'", "").isalpha():
+    while (
+        start > phrase.start
+        and tokens[start - 1].low not in _TITLES
+        and tokens[start - 1].capital
+        and tokens[start - 1].low.replace("'", "").isalpha()
+    ):
         start -= 1
     words = [t.text for t in tokens[start : phrase.end]]
     if not 1 <= len(words) <= 4:

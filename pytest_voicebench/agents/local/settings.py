@@ -16,6 +16,8 @@ class LocalSettings:
     Whisper model, or a name that faster-whisper can fetch. voice: `auto` (flite if installed, else pico), `flite` (its
     voice slt), `flite:NAME`, or `pico`.
 
+    `prompt` is text that the recogniser takes for what was said before: how things are spelled, words to expect.
+
     A reply cut before `continued_s` of it was heard did not end the user's turn: what follows belongs to it.
     A turn ends after `endpoint_s` of silence, or after `endpoint_open_s` where the words so far are plainly unfinished.
     Recognition and speech are computed inline, which takes no virtual time; what a cascade would take is charged as
@@ -24,6 +26,10 @@ class LocalSettings:
 
     model: str = "bundled"
     beam: int = 5
+    prompt: str = (
+        "Order number A, B, 1, 2, 3. Book flight F-L-4-5. Add it to my cart. My passport number is P, 7, 0, 2. "
+        "Sorry, no wait, I mean $1,200."
+    )
     voice: str = "auto"
     endpoint_s: float = 1.8
     endpoint_open_s: float = 3.6

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pytest_voicebench.agents.local.understanding.lexicon import STOPS
 from pytest_voicebench.agents.local.understanding.mentions import Mention
-from pytest_voicebench.agents.local.understanding.numbers import number_at, whole
+from pytest_voicebench.agents.local.understanding.numbers import SCALES, number_at, whole
 from pytest_voicebench.agents.local.understanding.wording import word_set, words_of
 from pytest_voicebench.agents.local.understanding.words import Token
 
@@ -151,9 +151,9 @@ def find_numbers(tokens: Sequence[Token], taken: set[int], currencies: Sequence[
 def _misheard(tokens: Sequence[Token], i: int) -> str | None:
     """A nation's money by the nation alone, where the word after it was not understood: "840 Swedish corner"."""
     nation = tokens[i - 1].low if i else ""
-    if nation not in _OF_NATION or not tokens[i].is_word or tokens[i].capital:
+    if nation not in _OF_NATION or not tokens[i].is_word:
         return None
-    before = tokens[i - 2].low if i > 1 else ""
+    before = next((t.low for t in reversed(tokens[max(0, i - 3) : i - 1]) if t.low not in ("south", "the")), "")
     amount = i > 1 and number_at(tokens, i - 2) is not None
     return _OF_NATION[nation] if amount or before in ("in", "to", "into", "from", "many") else None
 
@@ -163,7 +163,7 @@ def _priced(tokens: Sequence[Token], start: int, end: int) -> bool:
     if tokens[start].text in _SIGNS:
         return True
     before = start - 1 - (start > 0 and tokens[start - 1].low == "of")
-    return before >= 0 and (tokens[before].low[0].isdigit() or number_at(tokens, before) is not None)
+    return before >= 0 and (tokens[before].low in SCALES or number_at(tokens, before) is not None)
 
 
 def _after_nation_or_number(tokens: Sequence[Token], i: int) -> bool:

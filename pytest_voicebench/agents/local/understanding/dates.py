@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from datetime import date, timedelta
 
+from pytest_voicebench.agents.local.understanding.lexicon import WEEKDAYS
 from pytest_voicebench.agents.local.understanding.mentions import Mention
 from pytest_voicebench.agents.local.understanding.numbers import number_at, ordinal_at
 from pytest_voicebench.agents.local.understanding.wording import words_of
@@ -16,7 +17,6 @@ _MONTH_NAMES = words_of("""
     """)
 MONTHS = {name: n for n, name in enumerate(_MONTH_NAMES, 1)}
 MONTHS |= {name[:3]: n for name, n in list(MONTHS.items())} | {"sept": 9}
-_WEEKDAYS = words_of("monday tuesday wednesday thursday friday saturday sunday")
 _ISO = re.compile(r"(\d{4})-(\d{2})-(\d{2})$")
 _Day = tuple[int, int]  # day and the token after it
 
@@ -71,8 +71,8 @@ def _relative(tokens: Sequence[Token], i: int, today: date) -> Mention | None:
     if low == "in" and i + 2 < len(tokens) and (count := number_at(tokens, i + 1)) and count.end < len(tokens):
         days = {"day": 1, "days": 1, "week": 7, "weeks": 7}.get(tokens[count.end].low)
         return _on(today + timedelta(days=days * int(count.value)), i, count.end + 1) if days else None
-    if low in _WEEKDAYS and not _day_follows(tokens, i + 1):
-        ahead = (_WEEKDAYS.index(low) - today.weekday() - 1) % 7 + 1
+    if low in WEEKDAYS and not _day_follows(tokens, i + 1):
+        ahead = (WEEKDAYS.index(low) - today.weekday() - 1) % 7 + 1
         week = 7 if i and tokens[i - 1].low == "next" and ahead < 7 - today.weekday() else 0
         return _on(today + timedelta(days=ahead + week), i, i + 1)
     return None

@@ -30,9 +30,12 @@ _WISHING = frozenset(
 )
 _EMPTY_HEADS = word_set("""
     result results option options thing things one ones way month week number information details kind sort type
-    dollars stuff bit lot list profile file name money time budget price
+    settings dollars stuff bit lot list profile file name money time budget price
     """)
 _DEEDS = {c for w in ("update", "search", "add") for c in concepts(w)}
+_COMPOUND = {stem("credit"), stem("debit")}  # a "gold credit card" is a gold card
+_ABOUT_SETTINGS = {stem("filter"), stem("setting"), stem("search"), stem("limit")}
+_YES_OR_NO = word_set("yes no true false on off")
 _SHORT = {"maximum": "max", "minimum": "min", "highest": "max", "lowest": "min"}
 
 
@@ -71,7 +74,7 @@ def _candidates(turn: Turn, request: Request, scope: Request | None, parameter: 
     rest = [
         p for p in phrases if not _only_about(p, request) and str(p.value).lower() not in _EMPTY_HEADS and not p.bound
     ]
-    return [p for p in rest if p.cue not in ("in", "at", "on")][:1]
+    return ([p for p in rest if p.cue not in ("in", "at", "on")] or [p for p in rest if p.cue == "on"])[:1]
 
 
 def _by_head(phrase: Mention, parameter: Parameter, request: Request) -> Mention | None:
@@ -81,7 +84,8 @@ def _by_head(phrase: Mention, parameter: Parameter, request: Request) -> Mention
     stems = [stem(w) for w in words]
     at = [i for i, s in enumerate(stems) if s in heads]
     if at:
-        return _trimmed(phrase, 0, at[-1]) if at[-1] else None
+        end = at[-1] - (at[-1] > 1 and stems[at[-1] - 1] in _COMPOUND)
+        return _trimmed(phrase, 0, end) if end else None
     wanted = {c for h in heads for c in concepts(h) if c.startswith("#")} | _described(parameter, request)
     kinds = [i for i, w in enumerate(words) if wanted & set(concepts(w)) and stem(w) not in heads]
     if not kinds:
@@ -190,14 +194,11 @@ def _fill_setting(turn: Turn, request: Request, filled: dict[str, list[Mention]]
     name = next(p for p in request.tool.parameters.values() if p.name.endswith("name"))
     values = _values(turn, request)
     named = _setting_names(turn, request)
-    names = settle(turn.tokens, _beside(named, values), True)
+    names = _meant(turn.tokens, _beside(named, values), values)
     if not names:
         return
     filled[name.name] = [_as_key(n, known) for n in names]
-    if values:
-        filled["value"] = settle(turn.tokens, values, len(names) > 1)
-    else:
-        filled["value"] = [Mention(kind="boolean", value="true", start=n.end, end=n.end) for n in names]
+    filled["value"] = [_value_of(turn.tokens, n, names, values) for n in names]
     turn.use([*named, *values])
 
 
@@ -209,14 +210,42 @@ def _beside(named: Sequence[Mention], values: Sequence[Mention]) -> list[Mention
     return [n for n in named if n in nearest] or list(named)
 
 
+def _meant(tokens: Sequence[Token], named: Sequence[Mention], values: Sequence[Mention]) -> list[Mention]:
+    """Names that are not taken back; a correction of the value between two names does not count."""
+    names: list[Mention] = []
+    for name in named:
+        if names:
+            since = max([names[-1].end, *(v.end for v in values if names[-1].end <= v.start < name.start)])
+            if taken_back(tokens, since, name.start) or name.value == names[-1].value:
+                names.pop()
+        names.append(name)
+    return names
+
+
+def _value_of(tokens: Sequence[Token], name: Mention, names: Sequence[Mention], values: Sequence[Mention]) -> Mention:
+    """The value said last before the next name; one said before all names counts for them; else yes."""
+    following = min((n.start for n in names if n.start > name.start), default=len(tokens))
+    own = [v for v in values if name.end <= v.start < following]
+    early = [v for v in values if v.end <= names[0].start]
+    chosen = settle(tokens, own or early, False)
+    return chosen[-1] if chosen else Mention(kind="boolean", value="true", start=name.end, end=name.end)
+
+
 def _values(turn: Turn, request: Request) -> list[Mention]:
-    return turn.of_kind("number", request)
+    """Numbers, and a yes or no that something is set to."""
+    said = list(turn.of_kind("number", request))
+    for i, token in enumerate(turn.tokens):
+        if token.low in _YES_OR_NO and i and turn.tokens[i - 1].low in ("to", "is", "be", "as") and request.covers(i):
+            said.append(Mention(kind="boolean", value=token.low, start=i, end=i + 1))
+    return sorted(said, key=lambda m: m.start)
 
 
 def _setting_names(turn: Turn, request: Request) -> list[Mention]:
     named = []
     for phrase in turn.of_kind("phrase", request):
-        stripped = _stripped(phrase, {stem("filter"), stem("setting"), stem("search"), stem("limit")})
+        stripped = _stripped(phrase, _ABOUT_SETTINGS)
+        if stripped is not None and stem(str(stripped.value).split()[0]) in _ABOUT_SETTINGS:
+            stripped = _trimmed(stripped, 1, len(str(stripped.value).split()))
         if stripped is not None and str(stripped.value).lower() not in _EMPTY_HEADS - {"price", "budget"}:
             named.append(stripped)
     return [n for n in named if not _place_word(n)]

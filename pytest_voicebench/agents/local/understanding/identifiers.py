@@ -39,14 +39,16 @@ def find_identifiers(tokens: Sequence[Token], taken: set[int]) -> list[Mention]:
     found: list[Mention] = []
     i = 0
     while i < len(tokens):
-        mention = None if i in taken else _run_at(tokens, i, taken)
+        after = found[-1].end if found else 0
+        correcting = bool(found) and i - after < 6 and any(marker_at(tokens, j) for j in range(max(after, i - 4), i))
+        mention = None if i in taken else _run_at(tokens, i, taken, correcting)
         if mention is not None:
             found.append(_corrected(tokens, found[-1] if found else None, mention))
         i = mention.end if mention else i + 1
     return found
 
 
-def _run_at(tokens: Sequence[Token], start: int, taken: set[int]) -> Mention | None:
+def _run_at(tokens: Sequence[Token], start: int, taken: set[int], correcting: bool) -> Mention | None:
     atoms: list[_Atom] = []
     i = start
     while i < len(tokens) and i not in taken:
@@ -54,11 +56,12 @@ def _run_at(tokens: Sequence[Token], start: int, taken: set[int]) -> Mention | N
         if atom is not None:
             atoms.append(atom)
             i = atom.end
-        elif atoms and _continues(tokens, i):
+        elif atoms and _continues(tokens, i) and not _starts_again(tokens, i, atoms):
             i += 1
         else:
             break
-    if not atoms or not _plausible(tokens, start, atoms):
+    closed = i >= len(tokens) or tokens[i].is_punctuation
+    if not atoms or not (_plausible(tokens, start, atoms) or (correcting and closed)):
         return None
     return Mention(kind="identifier", value="".join(a.text for a in atoms).upper(), start=start, end=atoms[-1].end)
 
@@ -73,8 +76,11 @@ def _atom_at(tokens: Sequence[Token], i: int, inside: bool) -> _Atom | None:
         if low in "ai" and not token.glued and end == i + 1 and _is_word(token, following, inside):
             return None
         return _Atom(text=low, end=end, sure=low not in "ai" or end > i + 1)
-    if _MIXED.match(low) and not _MEASURE.match(low):
-        return _Atom(text=low, end=i + 1, sure=True)
+    if _MIXED.match(low) and not (inside and re.fullmatch(r"\d+s", low)) and not _MEASURE.match(low):
+        plural = re.fullmatch(r"([a-z]+\d+)s", low)  # "ten of the T901s"
+        return _Atom(text=plural[1] if plural else low, end=i + 1, sure=True)
+    if inside and re.fullmatch(r"\d+s", low):
+        return _Atom(text=low[:-1], end=i + 1, sure=True)
     if low.isdigit():
         return _Atom(text=low, end=i + 1, sure=False)
     if low in UNITS:
@@ -155,13 +161,24 @@ def _explained(tokens: Sequence[Token], i: int, letter: str) -> int:
 
 def _continues(tokens: Sequence[Token], i: int) -> bool:
     """A separator inside a spelled run: more spelling must follow at once."""
-    if i + 1 >= len(tokens) or not _spelled(tokens[i + 1]):
+    if i + 1 >= len(tokens):
+        return False
+    following = tokens[i + 1]
+    if following.low in _HOMOPHONES:
+        return tokens[i].text == "," and i + 2 < len(tokens) and _spelled(tokens[i + 2]) and _amid(tokens, i + 1)
+    if not _spelled(following):
         return False
     if tokens[i].low in _GLUE:
         return _stays_spelling(tokens, i + 1)
-    return tokens[i].text == "." and (
-        tokens[i + 1].low in _TIMES or (len(tokens[i + 1].low) == 1 and tokens[i + 1].low not in "ai")
-    )
+    single = len(following.low) == 1 and following.low not in "ai" and _stays_spelling(tokens, i + 1)
+    return tokens[i].text == "." and (following.low in _TIMES or single)
+
+
+def _starts_again(tokens: Sequence[Token], i: int, atoms: Sequence[_Atom]) -> bool:
+    """The identifier is said once more: whole again, or from a letter on in a new sentence."""
+    following = tokens[i + 1].low
+    whole = following[0].isalpha() and bool(_MIXED.match(following)) and any(c.isdigit() for a in atoms for c in a.text)
+    return whole or (tokens[i].text == "." and following.isalpha() and any(a.text.isdigit() for a in atoms))
 
 
 def _stays_spelling(tokens: Sequence[Token], i: int) -> bool:

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_voicebench.agents.local.understanding.kinds import is_free_search, kind_of
-from pytest_voicebench.agents.local.understanding.lexicon import ENUM_SYNONYMS, SEARCH_GROUP, STOPS, concepts
+from pytest_voicebench.agents.local.understanding.lexicon import (
+    SEARCH_GROUP,
+    concepts,
+)
 from pytest_voicebench.agents.local.understanding.mentions import Mention, marker_at
-from pytest_voicebench.agents.local.understanding.wording import word_set, words_of
-from pytest_voicebench.agents.local.understanding.words import Token, stem
+from pytest_voicebench.agents.local.understanding.triggers import DEEDS, EMPTY, Triggers
+from pytest_voicebench.agents.local.understanding.wording import word_set
+from pytest_voicebench.agents.local.understanding.words import Token
 from pytest_voicebench.tools import Tool
 
 THRESHOLD = 1.0
 """Least score at which a stretch of speech starts a request."""
 
-SWITCH = 1.0
+SWITCH = 1.2
 """What each request must be worth beyond what it says: speech is not divided without need."""
 
-_MISSING, _STRANGE = 0.3, 0.6
+_MISSING, _STRANGE = 0.3, 0.9
 _ASKED = 1.05
-_MISHEARD = 0.3
+_WORSE = 1.5  # a tool that fits a stretch so much worse than another is not meant
+_WISHED = 0.15
 _TAKEN_BACK = 1.2  # what follows "no, sorry" is rarely a new request
 _EVIDENCE = {
     "currency": 1.5,
@@ -38,24 +42,12 @@ _EVIDENCE = {
 }
 
 _LEAST_SAID = 0.6  # without the verbs that many tools share
-_NAME, _PARAMETER, _DESCRIPTION, _VALUE = 1.0, 0.5, 0.45, 0.4
 _ASKING = word_set("""
     need want find search look show get looking searching have any sell recommend thinking after buy interested like
     got order carry
     """)
-_EMPTY = word_set("""
-    type name value number for a an of the on to where that from from_ with one file kind id is
-    """)
+_HAVING = word_set("got get have")  # do not ask for what follows at once: "I got married"
 _SPLITTERS = word_set("and then also plus but so")
-_CLUES = {
-    "how long": "commute",
-    "how far": "commute",
-    "where is": "track",
-    "where's": "track",
-    "only": "filter",
-    "travel time": "commute",
-    "price limit": "filter",
-}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -68,95 +60,6 @@ class Request:
     def covers(self, i: int) -> bool:
         """Whether token i talks about this request."""
         return any(start <= i < end for start, end in self.stretches)
-
-
-_DEEDS = {c for w in ("search", "update", "get", "calculate") for c in concepts(w)}
-
-
-class Triggers:
-    """What words and values speak for which tool; words that few tools share speak louder."""
-
-    def __init__(self, tools: Sequence[Tool]) -> None:
-        self.tools = tuple(tools)
-        self._weights = {tool.name: _weights(tool) for tool in tools}
-        spread = Counter(c for weights in self._weights.values() for c in weights)
-        self._rarity = {c: math.log(1 + len(tools) / n) for c, n in spread.items()}
-        self._words = {w: c for tool in tools for w in tool.name.split("_") for c in concepts(w)[:1] if len(w) > 3}
-
-    def said(self, tokens: Sequence[Token]) -> dict[str, float]:
-        """The concepts in a stretch of speech, with how surely each was said."""
-        said: dict[str, float] = {}
-        for i, token in enumerate(tokens):
-            if token.is_word and (token.low not in _EMPTY or _is_id_document(tokens, i)) and not _orders(tokens, i):
-                said |= dict.fromkeys(concepts(token.low), 1.0)
-                for concept in self._sounding_like(token.low):
-                    said.setdefault(concept, _MISHEARD)
-        text = " ".join(t.low for t in tokens)
-        for phrase, word in _CLUES.items():
-            if f" {phrase} " in f" {text} ":
-                said |= dict.fromkeys(concepts(word), 1.0)
-        return said
-
-    def score(self, tool: Tool, said: Mapping[str, float]) -> tuple[float, float]:
-        """How strongly a tool's own words, and verbs that many tools share, speak for it."""
-        weights = self._weights[tool.name]
-        told = {c: weights[c] * self._rarity[c] * sure for c, sure in said.items() if c in weights}
-        deeds = sum(told[c] for c in sorted(told) if c in _DEEDS)
-        return sum(told[c] for c in sorted(told) if c not in _DEEDS), deeds
-
-    def _sounding_like(self, low: str) -> list[str]:
-        """Words of the tools' names that differ in one letter: the recogniser hears "card" for "cart"."""
-        if low in STOPS or len(low) < 4:
-            return []
-        return [c for w, c in self._words.items() if len(w) == len(low) and w[0] == low[0] and _distance(w, low) == 1]
-
-
-def _is_id_document(tokens: Sequence[Token], i: int) -> bool:
-    after = tokens[i + 1].low if i + 1 < len(tokens) else ""
-    return tokens[i].text == "ID" and after in ("card", "document", "papers")
-
-
-def _orders(tokens: Sequence[Token], i: int) -> bool:
-    """Whether "order" is what one does, not what one has: "I want to order a phone case"."""
-    if tokens[i].low != "order":
-        return False
-    after = tokens[i + 1].low if i + 1 < len(tokens) else ""
-    return after in ("a", "an", "some", "another", "new")
-
-
-def _distance(one: str, other: str) -> int:
-    return sum(a != b for a, b in zip(one, other, strict=True))
-
-
-def _weights(tool: Tool) -> dict[str, float]:
-    weights: dict[str, float] = {}
-    sources = [(tool.name.split("_"), _NAME), (tool.description.split(), _DESCRIPTION)]
-    sources += [(p.name.split("_"), _PARAMETER) for p in tool.parameters.values()]
-    for parameter in tool.parameters.values():
-        for value in parameter.enum:
-            sources.append((_enum_words(str(value)), _VALUE))
-    for words, weight in sources:
-        for word in words:
-            word = "".join(c for c in word.lower() if c.isalpha())
-            if word and word not in _EMPTY and (word not in STOPS or stem(word) in _VERBAL):
-                for concept in concepts(word):
-                    weights[concept] = max(weight, weights.get(concept, 0))
-    return weights
-
-
-_VERBAL = frozenset(
-    stem(w)
-    for w in words_of("""
-    search find look show book reserve track update change set add put convert pay
-    """)
-)
-
-
-def _enum_words(value: str) -> list[str]:
-    for line in ENUM_SYNONYMS:
-        if value in line.split():
-            return line.split()
-    return [value]
 
 
 def chunks(tokens: Sequence[Token]) -> list[tuple[int, int]]:
@@ -215,10 +118,13 @@ def _worths(
             said = triggers.said(tokens[first:last])
             inside = [m for m in mentions if first <= m.start < last]
             found = {
-                t.name: _worth(t, triggers.score(t, said), inside, tokens, elsewhere, start > 0) for t in triggers.tools
+                t.name: _worth(t, triggers.score(t, said), inside, tokens, tokens[first:last], elsewhere, start > 0)
+                for t in triggers.tools
             }
             less = _TAKEN_BACK if start and _corrects(tokens, first) else 0.0
-            worths[start, end] = {name: worth - less for name, worth in found.items() if worth is not None}
+            fit = {name: worth - less for name, worth in found.items() if worth is not None}
+            least = max(fit.values(), default=0.0) - _WORSE
+            worths[start, end] = {name: worth for name, worth in fit.items() if worth >= least}
     return worths
 
 
@@ -227,6 +133,7 @@ def _worth(
     words: tuple[float, float],
     mentions: Sequence[Mention],
     tokens: Sequence[Token],
+    stretch: Sequence[Token],
     elsewhere: set[str],
     later: bool,
 ) -> float | None:
@@ -239,6 +146,8 @@ def _worth(
     evidence = sum(_EVIDENCE[k] for k in sorted(kinds & (accepted | {"counted"}) & set(_EVIDENCE)))
     if own + evidence < _LEAST_SAID or own + evidence + deeds < THRESHOLD:
         return None
+    if searches(tool) and any(t.low in _ASKING for t in stretch):
+        deeds += _WISHED
     required = [kind_of(p) for p in tool.parameters.values() if p.required]
     missing = sum(k not in kinds and not (k == "identifier" and later) for k in required)
     strange = len({"date", "identifier", "currency", "address"} & kinds - accepted)
@@ -255,7 +164,7 @@ def _own_words(tool: Tool) -> set[str]:
         *tool.name.split("_"),
         *(w for p in tool.parameters.values() if kind_of(p) in ("count", "text") for w in p.name.split("_")),
     ]
-    return {c for w in words if w not in _EMPTY for c in concepts(w)} - _DEEDS
+    return {c for w in words if w not in EMPTY for c in concepts(w)} - DEEDS
 
 
 def _takes_address(tool: Tool) -> bool:
@@ -275,14 +184,16 @@ def _kinds_said(tool: Tool, mentions: Sequence[Mention]) -> set[str]:
             if mention.unit and units & set(concepts(mention.unit)):
                 kinds.add("counted")
         elif mention.kind == "phrase":
-            kinds |= {"text", "place", "person"} if mention.bound else {"text"}
-            if mention.cue in ("to", "from", "in") or str(mention.value)[0].isdigit():
+            placed = mention.cue in ("to", "from", "in")
+            kinds |= {"text"} if not mention.bound else {"text", "place"} if placed else {"text", "place", "person"}
+            if placed or str(mention.value)[0].isdigit():
                 kinds.add("place")
     return kinds | ({"count"} if "counted" in kinds else set())
 
 
 def _asks_for_thing(tokens: Sequence[Token], mentions: Sequence[Mention], elsewhere: set[str]) -> bool:
     """A wish, and close after it a thing that no other tool is about: "do you have any hiking boots"."""
+    about = elsewhere | DEEDS
     for mention in mentions:
         words = str(mention.value).split()
         numbered = any(m.kind == "identifier" and 0 <= m.start - mention.end < 2 for m in mentions)
@@ -290,10 +201,12 @@ def _asks_for_thing(tokens: Sequence[Token], mentions: Sequence[Mention], elsewh
             mention.kind == "phrase"
             and words[0][0].isalpha()
             and not numbered
-            and not any(elsewhere & set(concepts(w)) for w in words)
+            and not any(about & set(concepts(w)) for w in words)
         ):
             before = {t.low for t in tokens[max(0, mention.start - 6) : mention.start]}
-            if before & _ASKING and mention.cue not in ("to", "from", "in"):
+            at_once = mention.start > 0 and tokens[mention.start - 1].low in _HAVING
+            asked = before & (_ASKING - _HAVING if at_once else _ASKING)
+            if asked and mention.cue not in ("to", "from", "in"):
                 return True
     return False
 

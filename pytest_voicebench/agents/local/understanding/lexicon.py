@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pytest_voicebench.agents.local.understanding.wording import word_set
+import functools
+
+from pytest_voicebench.agents.local.understanding.wording import word_set, words_of
 from pytest_voicebench.agents.local.understanding.words import stem
 
 _GROUPS = """
@@ -23,11 +25,11 @@ autopay automatic automatically autopayment
 identity passport licence license permit visa id
 document paper certificate doc
 update change set modify switch adjust raise lower edit correct renew fix increase bump replace
-filter criteria criterion preference narrow only
+filter criteria criterion preference setting narrow only
 cart basket bag trolley
 product item goods article merchandise
 add throw toss
-account
+account checking savings
 pay payment paid
 price cost rent fee total budget amount
 cancel call-off
@@ -89,7 +91,7 @@ AUXILIARIES = word_set("""
     """)
 PRONOUNS = word_set("""
     i me you he him she we us they them it what where who how why which there here everything something anything
-    nothing myself mine yours ours
+    nothing itself themselves himself herself myself mine yours ours
     """)
 VERBS = word_set("""
     want need get got find look see show tell give make take put add set go going know like think start help check
@@ -107,9 +109,11 @@ ADVERBS = word_set("""
     enough much many lot more less most least tops either both all there somewhere anywhere anything else though
     quickly possible pretty kind sort
     """)
-STOPS = PREPOSITIONS | CONJUNCTIONS | AUXILIARIES | PRONOUNS | VERBS | ADVERBS
+WEEKDAYS = words_of("monday tuesday wednesday thursday friday saturday sunday")
+STOPS = PREPOSITIONS | CONJUNCTIONS | AUXILIARIES | PRONOUNS | VERBS | ADVERBS | frozenset(WEEKDAYS)
 
 
+@functools.cache
 def concepts(word: str) -> tuple[str, ...]:
     """Names of what a word may mean: its groups, or its own stem when it is in none."""
     base = stem(word)

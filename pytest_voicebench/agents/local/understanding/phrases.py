@@ -12,6 +12,7 @@ from pytest_voicebench.agents.local.understanding.lexicon import (
     PREPOSITIONS,
     PRONOUNS,
     STOPS,
+    VERBS,
 )
 from pytest_voicebench.agents.local.understanding.mentions import Mention, marker_at, negated, taken_back
 from pytest_voicebench.agents.local.understanding.numbers import UNITS
@@ -24,6 +25,7 @@ _STREETS = word_set("""
     """)
 _SOMETIMES_STREETS = word_set("place close main way row square")
 _NEVER_INSIDE = PREPOSITIONS | CONJUNCTIONS | PRONOUNS
+_ARTICLES = word_set("the a an my our your his her their another")
 _RANKS = word_set("one ones first second third last cheapest")
 
 
@@ -35,9 +37,9 @@ def find_phrases(tokens: Sequence[Token], taken: set[int]) -> list[Mention]:
         end = _phrase_end(tokens, i, taken)
         if end > i:
             start = i
-            while start < end - 1 and tokens[start].low in DETERMINERS:
+            while start < end - 1 and _is_determiner(tokens[start]):
                 start += 1
-            if tokens[start].low not in DETERMINERS:
+            if not _is_determiner(tokens[start]):
                 found.append(_phrase(tokens, start, end, i))
         i = max(end, i + 1)
     return _with_inherited_cues(tokens, found)
@@ -90,7 +92,7 @@ def _belongs(tokens: Sequence[Token], start: int, i: int) -> bool:
         return False
     if token.low in ("one", "ones") and i == start:
         return False
-    if token.low in DETERMINERS and i > start and tokens[i - 1].low not in DETERMINERS:
+    if _is_determiner(token) and i > start and not _is_determiner(tokens[i - 1]):
         return False
     if token.low == "of" and i > start and i + 1 < len(tokens):
         after = tokens[i + 1]
@@ -102,6 +104,8 @@ def _belongs(tokens: Sequence[Token], start: int, i: int) -> bool:
         )
     if token.low == "can" and i > start and (i + 1 == len(tokens) or tokens[i + 1].is_punctuation):
         return True
+    if i and token.low in VERBS and tokens[i - 1].low in _ARTICLES:
+        return True  # "the travel card", "a track suit"
     if token.low in STOPS:
         # "55 Wacker Drive", "Best Buy": a verb written as part of a name
         named = i > start and token.capital and tokens[i - 1].capital and token.low not in _NEVER_INSIDE
@@ -109,6 +113,10 @@ def _belongs(tokens: Sequence[Token], start: int, i: int) -> bool:
             return True
         return named and token.text not in ("I", "I'm", "I'd", "I'll", "I've")
     return token.low[0].isalpha() or (i > start and tokens[start].low[0].isdigit())
+
+
+def _is_determiner(token: Token) -> bool:
+    return token.low in DETERMINERS and token.text != "New"  # York, Zealand
 
 
 def _phrase(tokens: Sequence[Token], start: int, end: int, first: int) -> Mention:

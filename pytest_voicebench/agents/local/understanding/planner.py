@@ -44,13 +44,12 @@ class _Draft:
 
 def plan(text: str, tools: Sequence[Tool], today: date, known: Sequence[Known] = ()) -> list[Step]:
     """Steps in the order to take them. Steps with `missing` come last and cannot be taken yet."""
-    tokens = tokenize(text)
+    tokens = _with_tool_words(tokenize(text), tools)
     if not tokens or not tools:
         return []
     turn = Turn(tokens=tokens, mentions=find_mentions(tokens, today))
-    drafts = _filled(
-        turn, _without_false_starts(turn, find_requests(tokens, turn.mentions, tools), tools, known), tools
-    )
+    requests = _without_false_starts(turn, find_requests(tokens, turn.mentions, tools), tools, known)
+    drafts = _filled(turn, _absorbed(turn, requests, tools), tools)
     names = _parameter_names(tools)
     for n, draft in enumerate(drafts):
         points_back = n > 0 and _POINTERS & {t.low for i, t in enumerate(tokens) if draft.request.covers(i)}
@@ -62,6 +61,19 @@ def plan(text: str, tools: Sequence[Tool], today: date, known: Sequence[Known] =
     for draft in drafts:
         steps.extend(_steps(turn, draft, steps, known, tools))
     return _ordered(steps)
+
+
+def _with_tool_words(tokens: Sequence[Token], tools: Sequence[Tool]) -> list[Token]:
+    """Two words written as one where a tool's name has them so: "auto pay"."""
+    names = {w for tool in tools for w in tool.name.split("_")}
+    joined: list[Token] = []
+    for token in tokens:
+        whole = joined[-1].low + token.low if joined else ""
+        if whole in names and joined[-1].is_word and token.is_word:
+            joined[-1] = Token(text=whole, low=whole, glued=joined[-1].glued)
+        else:
+            joined.append(token)
+    return joined
 
 
 def _filled(turn: Turn, requests: Sequence[Request], tools: Sequence[Tool]) -> list[_Draft]:
@@ -117,6 +129,23 @@ def find_mentions(tokens: Sequence[Token], today: date) -> list[Mention]:
         if str(p.value)[0].isdigit() and p.start in addresses
     ]
     return sorted(found, key=lambda m: (m.start, m.end))
+
+
+def _absorbed(turn: Turn, requests: Sequence[Request], tools: Sequence[Tool]) -> list[Request]:
+    """Gives the words of a request that lacks something to a neighbour that lacks less with them."""
+    drafts = _filled(turn, requests, tools)
+    for n, draft in enumerate(drafts):
+        if not _missing(draft):
+            continue
+        for neighbour in (n + 1, n - 1):
+            if 0 <= neighbour < len(drafts) and _missing(drafts[neighbour]):
+                other = drafts[neighbour].request
+                joint = Request(tool=other.tool, stretches=sorted([*draft.request.stretches, *other.stretches]))
+                fewer = [joint if r is other else r for r in requests if r is not draft.request]
+                after = next(d for d in _filled(turn, fewer, tools) if d.request is joint)
+                if len(_missing(after)) < len(_missing(drafts[neighbour])):
+                    return _absorbed(turn, fewer, tools)
+    return list(requests)
 
 
 def _parameter_names(tools: Sequence[Tool]) -> list[str]:

@@ -21,6 +21,7 @@ _STRONG = {
 }
 _WEAK = {"goal": word_set("in at for into"), "source": word_set("at out of"), "none": word_set("for of")}
 _NAMED_BY = word_set("for is name under named passenger , me as it's called be that's")
+_TITLES = word_set("name passenger mister mr mrs ms miss doctor dr")
 _VAGUE = word_set("place home house job office work apartment flat address hotel school")
 _ALTERABLE: frozenset[Kind] = frozenset(("identifier", "place", "currency", "money", "person", "date"))
 
@@ -152,6 +153,8 @@ def _find_places(turn: Turn, scope: Request | None, parameter: Parameter) -> lis
         return named
     followed = [q for p in strong if (q := _explained_by(p, phrases))]
     weak = [p for p in phrases if p.cue in _WEAK[role] and _is_name(p)]
+    if role == "goal" and len(weak) > 1 and not taken_back(turn.tokens, weak[0].end, weak[-1].start):
+        weak = weak[-1:]  # "I live at ... and work at ...": the second is where one goes
     loose = [
         p for p in phrases if _is_name(p) and p.cue not in _other_cues(role) and p.cue not in ("for", "name", "under")
     ]
@@ -204,13 +207,17 @@ def _lower_case_persons(turn: Turn, scope: Request | None) -> list[Mention]:
 def _name_part(tokens: Sequence[Token], phrase: Mention) -> Mention | None:
     """The capitalised words at a phrase's end: "the name Peter Novak"."""
     start = phrase.end
-    while start > phrase.start and tokens[start - 1].capital and tokens[start - 1].low.replace("'", "").isalpha():
+    while start > phrase.start and _is_name_word(tokens[start - 1]):
         start -= 1
     words = [t.text for t in tokens[start : phrase.end]]
     if not 1 <= len(words) <= 4:
         return None
     cue = phrase.cue if start == phrase.start else "name"
     return replace(phrase, value=" ".join(words), start=start, cue=cue)
+
+
+def _is_name_word(token: Token) -> bool:
+    return token.capital and token.low not in _TITLES and token.low.replace("'", "").isalpha()
 
 
 def _find_enum(turn: Turn, scope: Request | None, parameter: Parameter) -> list[Mention]:
@@ -258,10 +265,9 @@ def _fill_currencies(
     parts: dict[str, list[Mention]] = {"goal": [], "source": []}
     last = ""
     currencies = turn.of_kind("currency", scope)
-    numbers = [m for m in turn.mentions if m.kind == "number"]
     for currency in currencies:
         carried = last if parts.get(last) and taken_back(turn.tokens, parts[last][-1].end, currency.start) else ""
-        part = _part(turn, currency, numbers) or carried
+        part = _part(turn, currency) or carried
         if part:
             parts[part].append(currency)
         last = part
@@ -281,12 +287,9 @@ def _fill_currencies(
             loose = [c for c in loose if c not in chosen]
 
 
-def _part(turn: Turn, currency: Mention, numbers: Sequence[Mention]) -> str:
-    if any(
-        (number.end in (currency.start, currency.start - 1) and number.end <= currency.start)
-        or number.start == currency.end
-        for number in numbers
-    ):
+def _part(turn: Turn, currency: Mention) -> str:
+    """What a currency is in an exchange: `source` beside an amount or after "from", `goal` after "to", else unknown."""
+    if currency.bound:
         return "source"
     asked = {"how", "many", "much"} & {t.low for t in turn.tokens[max(0, currency.start - 3) : currency.start]}
     if currency.cue in ("to", "into", "in", "for", "buy") or asked:

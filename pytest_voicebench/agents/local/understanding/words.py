@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ _TOKEN = re.compile(
     r"\.\.\.|…"
     r"|\d{4}-\d{2}-\d{2}"
     r"|\d{1,3}(?:,\d{3})+(?:\.\d+)?"
+    r"|\d+(?:\.\d+)?k\b"
     r"|\d+\.\d+"
     r"|\d+(?:st|nd|rd|th)\b"
     r"|[A-Za-z]*\d+[A-Za-z\d]*"
@@ -100,6 +102,7 @@ def _fits_before_noun(tokens: Sequence[Token], i: int) -> bool:
     return tokens[i].low in ("to", "for") and i > 0 and tokens[i - 1].low in ("the", "filter", "change", "set")
 
 
+@functools.cache
 def stem(word: str) -> str:
     """A word's rough base form: plural, -ing and -ed taken off. Only ever compared with other stems."""
     word = word.lower().removesuffix("'s")
@@ -138,6 +141,8 @@ def _without_fillers(tokens: Sequence[Token]) -> list[Token]:
 
 def _filler_at(tokens: Sequence[Token], i: int) -> int:
     low = tokens[i].low
+    if low == "oh" and tokens[i + 1 : i + 2] and tokens[i + 1].text == "," and (i == 0 or tokens[i - 1].ends_sentence):
+        return 1
     if low in FILLERS:
         return 0 if low == "like" and i and tokens[i - 1].low in _LIKE_KEEPERS else 1
     for phrase in _PHRASE_FILLERS:

@@ -31,7 +31,7 @@ class LocalSettings:
         "Sorry, no wait, I mean $1,200."
     )
     voice: str = "auto"
-    endpoint_s: float = 1.8
+    endpoint_s: float = 2.2
     endpoint_open_s: float = 3.6
     barge_in_s: float = 0.3
     speech_on: float = 0.5

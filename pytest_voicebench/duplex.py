@@ -83,6 +83,7 @@ class _Duplex:
             instructions=suite.instructions,
             tools=tuple(suite.tools.values()),
             today=suite.today,
+            documents=suite.documents,
         )
         try:
             context = self.agent.connect(setup)

@@ -26,7 +26,7 @@ def run(pytester, monkeypatch):
     """Run pytest in a process of its own."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
-    return lambda *args: pytester.runpytest_subprocess(*plugin_arguments(), "-s", *args)
+    return lambda *args: pytester.runpytest_subprocess(*plugin_arguments("pytest_rerunfailures"), "-s", *args)
 
 
 @pytest.mark.parametrize("behaviour", [PASSING, f"{PASSING},behaviour=no_op"], ids=["passed", "failed"])

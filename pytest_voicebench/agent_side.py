@@ -51,6 +51,8 @@ class AgentSide:
     @property
     def broken(self) -> bool:
         """Whether something went wrong that is not the agent's own error."""
+        if not self.problems:  # asked for every block
+            return self.unsupported is not None
         return self.unsupported is not None or any(p.kind != "agent" for p in self.problems)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:

@@ -9,13 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-RATE_HZ = 24_000
-"""The rate of every conversation's timeline. One *tick* is one sample at this rate."""
-
-BLOCK_S = 0.02
-"""Length of the blocks in which the user's voice is sent."""
-
-BLOCK_TICKS = 480
+from pytest_voicebench.timeline import BLOCK_S as BLOCK_S
+from pytest_voicebench.timeline import BLOCK_TICKS as BLOCK_TICKS
+from pytest_voicebench.timeline import RATE_HZ as RATE_HZ
 
 Samples = NDArray[np.int16]
 

@@ -116,5 +116,11 @@ class Clock:
         """Wait for that tick; return at once if it has passed. Absolute, so that waits never add up to a drift."""
         if self._zero_s is None:
             raise RuntimeError("the clock was not started")
-        delay_s = self._zero_s + ticks / RATE_HZ - self._loop.time()
-        await asyncio.sleep(max(delay_s, 0))
+        due = self._loop.create_future()
+        self._loop.call_at(self._zero_s + ticks / RATE_HZ, _set_due, due)
+        await due
+
+
+def _set_due(due: asyncio.Future[None]) -> None:
+    if not due.done():  # whoever waited may have been cancelled
+        due.set_result(None)

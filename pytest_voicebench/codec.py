@@ -19,7 +19,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from pytest_voicebench.audio import RATE_HZ
+from pytest_voicebench.timeline import RATE_HZ
 
 Json = Any
 T = TypeVar("T")

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pytest_voicebench.audio import RATE_HZ, Samples
+from pytest_voicebench.timeline import RATE_HZ
+
+if TYPE_CHECKING:
+    from pytest_voicebench.audio import Samples
 
 FORMAT = 1
 

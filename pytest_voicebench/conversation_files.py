@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pytest_voicebench.audio import RATE_HZ
-from pytest_voicebench.audio_files import AudioError, read_flac, write_flac
 from pytest_voicebench.codec import CodecError, dump_json, from_json, parse_text
 from pytest_voicebench.conversation import FORMAT, Conversation, Recording
 from pytest_voicebench.files import write_atomically
+from pytest_voicebench.timeline import RATE_HZ
 
 JSON_NAME = "conversation.json"
 AUDIO_NAME = "audio.flac"
@@ -34,6 +33,8 @@ def save_conversation(conversation: Conversation, folder: Path) -> None:
 
 
 def _save_recording(recording: Recording, path: Path) -> None:
+    from pytest_voicebench.audio_files import write_flac  # here: others only want the names of the files
+
     if len(recording.user) == len(recording.agent) == 0:
         path.unlink(missing_ok=True)
         return
@@ -55,6 +56,8 @@ def load_conversation(folder: Path) -> Conversation:
 
 def load_recording(folder: Path) -> Recording:
     """Both voices of a folder's audio.flac. Raises ConversationUnreadable."""
+    from pytest_voicebench.audio_files import AudioError, read_flac
+
     path = folder / AUDIO_NAME
     try:
         tracks, rate_hz = read_flac(path)

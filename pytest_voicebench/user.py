@@ -219,7 +219,7 @@ def _tone(tone: RoomTone | None, start: int, size: int, rate_hz: int) -> Samples
 def _mix(room: Samples, voice: Samples) -> Samples:
     mixed = room.astype(np.int32)
     mixed[: len(voice)] += voice
-    return np.clip(mixed, -32768, 32767).astype(np.int16)
+    return np.minimum(np.maximum(mixed, -32768), 32767).astype(np.int16)  # np.clip takes three times as long
 
 
 def _fit(samples: Samples, size: int) -> Samples:

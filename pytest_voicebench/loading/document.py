@@ -12,7 +12,7 @@ What differs from PyYAML's safe loader, and why:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -70,11 +70,8 @@ def read_document(path: Path, report: Report) -> Node | None:
         return None
     builder = _Builder(report, data.decode("utf-8") if _TIGHT_COMMENT.search(data) else None)
     try:
-        takers = builder.takers()
-        for event in _events(data):
-            taker = takers.get(type(event))
-            if taker is not None and not taker(event):
-                return None
+        if not builder.take_all(data):
+            return None
     except RecursionError:
         report.add(1, "yaml", "too deeply nested")
         return None
@@ -123,17 +120,6 @@ def _is_clean(data: bytes, report: Report) -> bool:
     return not tabs
 
 
-def _events(data: bytes) -> Iterator[Any]:
-    import yaml
-
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(data)  # libyaml where PyYAML was built with it
-    try:
-        while not isinstance(event := loader.get_event(), yaml.StreamEndEvent):  # yaml.parse asks twice for each
-            yield event
-    finally:
-        loader.dispose()
-
-
 def _yaml_error() -> type[Exception]:
     import yaml
 
@@ -173,7 +159,22 @@ class _Builder:
         self.documents = 0
         self._stack: list[_Open] = []
 
-    def takers(self) -> dict[type, Callable[[Any], bool]]:
+    def take_all(self, data: bytes) -> bool:
+        """Read a document's events to the last; False where reading had to stop before. Raises yaml.YAMLError."""
+        import yaml
+
+        takers = self._takers()
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(data)  # libyaml where PyYAML was built with it
+        try:
+            while not isinstance(event := loader.get_event(), yaml.StreamEndEvent):  # yaml.parse asks twice for each
+                taker = takers.get(type(event))
+                if taker is not None and not taker(event):
+                    return False
+        finally:
+            loader.dispose()
+        return True
+
+    def _takers(self) -> dict[type, Callable[[Any], bool]]:
         """What takes each kind of event; it returns False where reading must stop."""
         import yaml
 
@@ -223,14 +224,20 @@ class _Builder:
 
     def _scalar(self, event: Any) -> bool:
         line = event.start_mark.line + 1
-        raw = event.value
+        raw = value = event.value
         if event.tag is not None:
             self._refuse_tag(event, line)
-        if self.text is not None and event.implicit[0] and raw:
-            self._refuse_comment(raw, self.text[event.end_mark.index : event.end_mark.index + 60], line)
-        if event.implicit[0] and (not raw or raw[0] in TYPED_FIRST):
-            return self._place(Scalar(line, typed(raw, line, self.report), raw), line)
-        return self._place(Scalar(line, raw, raw), line)
+        if event.implicit[0]:
+            if self.text is not None and raw:
+                self._refuse_comment(raw, self.text[event.end_mark.index : event.end_mark.index + 60], line)
+            if not raw or raw[0] in TYPED_FIRST:
+                value = typed(raw, line, self.report)
+        if self._stack and value is raw:
+            top = self._stack[-1]
+            if top.keyed and top.key is None:  # every other scalar is a key: it needs no node
+                top.key, top.key_line = raw, line
+                return True
+        return self._place(Scalar(line, value, raw), line)
 
     def _refuse_comment(self, raw: str, rest: str, line: int) -> None:
         """`flight: BA #12` is the text BA and a comment to YAML, and hardly to whoever wrote it."""

@@ -184,10 +184,10 @@ def check_until(found: Sequence[tuple[Retraction, int, str]], steps: Sequence[St
     if not found:
         return
     says = [step for step in steps if step.kind == "say"]
-    placed_texts = [_placed(step) for step in says]
+    said, placed_texts = [step.text for step in says], [_placed(step) for step in says]
     for retraction, line, where in found if says else ():
-        count = sum(count_phrase(retraction.until, step.text) for step in says)
-        placed = sum(count_phrase(retraction.until, text) for text in placed_texts)
+        count = sum(count_phrase(retraction.until, text) for text in said)
+        placed = count if placed_texts == said else sum(count_phrase(retraction.until, text) for text in placed_texts)
         if count != 1:
             report.add(
                 line, where, f"{quoted(retraction.until)} must occur exactly once in the words, not {count} times"

@@ -14,6 +14,7 @@ class Folder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._real = os.path.realpath(path) + os.sep
+        self._real_folders: dict[str, str] = {}
 
     def file(self, written: str, line: int, where: str, report: Report) -> Path | None:
         """The file that a path means, or None and a mistake."""
@@ -21,7 +22,7 @@ class Folder:
             report.add(line, where, f"{quoted(written)}: write a path inside the suite's folder, with /")
             return None
         path = self.path / written
-        if not os.path.realpath(path).startswith(self._real):
+        if not self._real_path(str(path)).startswith(self._real):
             report.add(line, where, f"{quoted(written)} lies outside the suite's folder, where nothing is read")
             return None
         if not os.path.isfile(path):
@@ -42,6 +43,15 @@ class Folder:
         except OSError as error:
             report.add(line, where, f"{quoted(written)} cannot be read: {error.strerror}")
         return None
+
+    def _real_path(self, path: str) -> str:
+        """The path with links resolved; a folder's only once, since a suite has hundreds of files in one."""
+        folder, name = os.path.split(path)
+        if name in ("", "..") or os.path.islink(path):
+            return os.path.realpath(path)
+        if folder not in self._real_folders:
+            self._real_folders[folder] = os.path.realpath(folder)
+        return os.path.join(self._real_folders[folder], name)
 
     def _near(self, path: Path) -> str:
         try:

@@ -48,31 +48,35 @@ def _check(path: Path) -> Timing | str:
         data = path.read_bytes()
     except OSError as error:
         return f"{quoted(path.name)} cannot be read: {error.strerror}"
-    timing = _timing(path)
+    beside = timing_path(path)
+    timing = _timing(path, beside)
     ends_s = 0.0 if isinstance(timing, str) else _end_s(timing)
     length = _length(path, data, ends_s)
     if isinstance(length, str):
         return length
     if isinstance(timing, str):
         return timing
-    beside, name = quoted(timing_path(path).name), quoted(path.name)
-    if timing.audio_sha256 != hashlib.sha256(data).hexdigest():
-        return f"{beside} was made for another recording (its audio_sha256 is not {name}'s){_make(path)}"
+    return _misfit(path, quoted(beside.name), timing, length, hashlib.sha256(data).hexdigest()) or timing
+
+
+def _misfit(path: Path, beside: str, timing: Timing, length: Length, sha256: str) -> str | None:
+    """How a timing file, named `beside`, does not fit its recording."""
+    if timing.audio_sha256 != sha256:
+        return f"{beside} was made for another recording (its audio_sha256 is not {quoted(path.name)}'s){_make(path)}"
     if timing.rate_hz != length.rate_hz:
         return f"{beside} says {timing.rate_hz} Hz, the recording has {length.rate_hz} Hz"
     if not timing.speech:
         return f"{beside} has no speech"
-    if ends_s > length.seconds + _SLACK_S:
-        return f"{beside} has speech up to {ends_s:g} s, the recording ends at {length.seconds:.3f} s"
-    return timing
+    if _end_s(timing) > length.seconds + _SLACK_S:
+        return f"{beside} has speech up to {_end_s(timing):g} s, the recording ends at {length.seconds:.3f} s"
+    return None
 
 
 def _make(path: Path) -> str:
     return f"; make it with: python -m pytest_voicebench annotate {path}"
 
 
-def _timing(path: Path) -> Timing | str:
-    beside = timing_path(path)
+def _timing(path: Path, beside: Path) -> Timing | str:
     if not beside.is_file():
         return f"{quoted(path.name)} has no timing file {quoted(beside.name)}{_make(path)}"
     if beside.stat().st_size > MAX_TIMING_BYTES:

@@ -53,10 +53,13 @@ class Attempt:
         error_kind: ErrorKind | None = None,
         cause: str | None = None,
     ) -> Result:
-        """The result of this attempt, which it is from now on."""
+        """The result of this attempt, which it is from now on.
+
+        The conversation is let go: pytest keeps every item until the session ends, and an hour of sound is 350 MB.
+        """
         from pytest_voicebench.conversation import to_seconds
 
-        talk = self.conversation
+        talk, self.conversation = self.conversation, None
         self.result = replace(
             self.planned,
             agent=self._agent(),

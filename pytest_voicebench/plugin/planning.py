@@ -92,7 +92,7 @@ def make_plan(items: Sequence[pytest.Item], collected: int) -> Plan:
     return Plan(
         collected=collected,
         items=tuple(rows),
-        header=_header(config) | {"suites": suite_hashes(rows)},
+        header={} if config.getoption("collectonly") else _header(config) | {"suites": suite_hashes(rows)},
         notices=_notices(items),
     )
 

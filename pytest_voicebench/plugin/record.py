@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from traceback import clear_frames, walk_tb
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -86,6 +88,8 @@ class ItemRecorder:
             report.user_properties = list(item.user_properties)
         if attempt is not None and report.outcome == "failed":
             _make_sendable(report)
+            if call.excinfo and not self.config.getoption("usepdb", False):
+                _forget_locals(call.excinfo.tb)
         return report
 
 
@@ -115,6 +119,13 @@ def _make_sendable(report: pytest.TestReport) -> None:
     text = str(report.longrepr)
     if _sendable(text) != text:
         report.longrepr = _sendable(text)
+
+
+def _forget_locals(traceback: TracebackType) -> None:
+    """Empty a traceback's frames: plugins that rerun tests keep it to the session's end, and so the recording."""
+    clear_frames(traceback)
+    for frame, _ in walk_tb(traceback):
+        _ = frame.f_locals  # before Python 3.13 a frame keeps a copy of them until it is asked again
 
 
 def _one_line(excinfo: pytest.ExceptionInfo[BaseException]) -> str:

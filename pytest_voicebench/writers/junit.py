@@ -10,11 +10,14 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_voicebench.conversation_files import AUDIO_NAME, JSON_NAME
 from pytest_voicebench.files import write_atomically
-from pytest_voicebench.result import Result
-from pytest_voicebench.summary import Summary
+
+if TYPE_CHECKING:
+    from pytest_voicebench.result import Result
+    from pytest_voicebench.summary import Summary
 
 JUNIT_NAME = "junit.xml"
 PREFIX = "voicebench."

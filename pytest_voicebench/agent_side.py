@@ -30,7 +30,7 @@ from pytest_voicebench.playback import Loudspeaker
 from pytest_voicebench.toolbox import MockError, Toolbox
 
 STOP_TIMEOUT_S = 5.0
-ANSWER_TIMEOUT_S = 30.0
+ANSWER_TIMEOUT_S = 20.0
 
 ProblemKind = Literal["agent_absent", "infrastructure", "invalid_measurement", "suite", "agent"]
 

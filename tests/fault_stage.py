@@ -1,4 +1,4 @@
-"""One scripted conversation end to end: a suite file on disk, loaded, held on the virtual clock, listened to, scored."""
+"""One scripted conversation end to end: a suite file, loaded, held on the virtual clock, listened to, scored."""
 
 from __future__ import annotations
 

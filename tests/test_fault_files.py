@@ -1,4 +1,4 @@
-"""Faults of others' files: YAML that changes meaning, ids that break things, recordings that lie. Real files, end to end."""
+"""Faults of others' files: YAML that changes meaning, ids that break things, recordings that lie."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def record(item: pytest.Item, result: Result) -> None:
     from pytest_voicebench.result_files import save_result
 
     save_result(run_folder(item.config).path, result)
-    item.user_properties[:] = [p for p in item.user_properties if not p[0].startswith(PREFIX)]
+    item.user_properties[:] = [p for p in item.user_properties if not str(p[0]).startswith(PREFIX)]
     item.user_properties += properties(result)
 
 

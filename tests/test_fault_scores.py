@@ -171,6 +171,13 @@ def test_calls_get_the_right_score_end_to_end(tmp_path: Path, case: Case) -> Non
     assert scores_of(found, case.scores) == case.scores
 
 
+def test_a_call_told_twice_runs_once_and_is_answered_once(tmp_path: Path) -> None:
+    """H9: the second event has the same id."""
+    found = judged(tmp_path, "calls: [ping: {}]", call(3.0, "ping", "same"), call(3.1, "ping", "same"))
+    assert [c.call_id for c in found.conversation.calls] == ["same"]
+    assert [[r.call_id for r in results] for _, results in found.agent.answers] == [["same"]]
+
+
 # --- silence
 
 

@@ -92,7 +92,7 @@ TESTED: dict[str, str] = {  # entry -> file::test, without `test_`; several, one
     "duplex::a_call_taken_back_after_it_ran_stays_executed",
     "H7": "duplex::calls_of_one_response_are_answered_together_when_it_ends",
     "H8": "fault_scores::a_result_that_takes_long_to_reach_the_agent_is_recorded_and_noted",
-    "H9": f"{CALLS} duplex::the_same_call_id_twice_is_one_call",
+    "H9": f"{CALLS} fault_scores::a_call_told_twice_runs_once_and_is_answered_once",
     "H11": "loading::whatever_shapes_the_conversation_changes_its_hash "
     "duplex::the_agent_is_told_tools_and_date_and_never_the_scenario",
     "K1": "fault_files::plain_scalars_keep_their_text_and_numbers_are_numbers loading::plain_scalars_follow_yaml_1_2",

@@ -16,6 +16,7 @@ from pytest_voicebench.agents.protocol import (
     Ready,
     ToolCall,
     ToolCancelled,
+    ToolResult,
     Transcript,
     TurnEnd,
     Unsupported,
@@ -27,6 +28,9 @@ from pytest_voicebench.conversation import Problem, to_seconds
 from pytest_voicebench.exchange import CallBook, TranscriptBook, added
 from pytest_voicebench.playback import Loudspeaker
 from pytest_voicebench.toolbox import MockError, Toolbox
+
+STOP_TIMEOUT_S = 5.0
+ANSWER_TIMEOUT_S = 20.0
 
 ProblemKind = Literal["agent_absent", "infrastructure", "invalid_measurement", "suite", "agent"]
 
@@ -62,11 +66,12 @@ class AgentSide:
         task.add_done_callback(self._tasks.discard)
 
     async def stop(self) -> None:
-        """Cancel whatever still runs."""
+        """Cancel whatever still runs; what does not let itself be cancelled is left behind."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        if tasks:
+            await asyncio.wait(tasks, timeout=STOP_TIMEOUT_S)
 
     def problem(self, kind: ProblemKind, message: str) -> None:
         """Note something that went wrong, with its time."""
@@ -137,7 +142,15 @@ class AgentSide:
         results = self.calls.take_answers(response_id)
         if results:
             self.calls.answered(results, self.clock.now_ticks())
-            await self.guarded("answer", line.answer(results))
+            await self.guarded("answer", self._hand_over(line, results))
+
+    async def _hand_over(self, line: Line, results: list[ToolResult]) -> None:
+        try:
+            async with asyncio.timeout(ANSWER_TIMEOUT_S):
+                await line.answer(results)
+        except TimeoutError:
+            raise TimeoutError(f"took no result within {ANSWER_TIMEOUT_S:.0f} s") from None
+        self.calls.acknowledged(results, self.clock.now_ticks())
 
     def _at_timeline_rate(self, item_id: str, audio: Audio) -> Samples:
         if audio.rate_hz == RATE_HZ:

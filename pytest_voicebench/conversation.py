@@ -114,6 +114,9 @@ CallStatus = Literal["executed", "failed", "rejected", "cancelled"]
 class Call:
     """One tool call. All but `cancelled` count.
 
+    `finished_ticks`: the tool had answered. `answered_ticks`: its result was given to the agent's adapter, which had
+    taken it at `acknowledged_ticks`.
+
     executed: answered with a result. failed: broke the tool's schema, or the tool answered with an error.
     rejected: unknown tool, or arguments that are not a JSON object (`arguments` is then {} and the raw text is kept in
     `arguments_text`). cancelled: taken back before it ran.
@@ -126,6 +129,7 @@ class Call:
     at_ticks: int
     finished_ticks: int | None = None
     answered_ticks: int | None = None
+    acknowledged_ticks: int | None = None
     result: Json = None
     reason: str | None = None
     arguments_text: str | None = None
@@ -169,7 +173,7 @@ class Conversation:
     """The evidence of one item: cassette, unit of exchange, and the only thing scores are made from.
 
     `agent_speech` is None until speech was detected. `recording` is saved as audio.flac (user left, agent right),
-    everything else as conversation.json.
+    everything else as conversation.json. `warnings` are remarks on the user's recordings, one line each.
     """
 
     item_id: str
@@ -186,6 +190,7 @@ class Conversation:
     clears_ticks: tuple[int, ...] = ()
     delivery: Delivery = field(default_factory=lambda: Delivery(planned_blocks=0, sent_blocks=0))
     problems: tuple[Problem, ...] = ()
+    warnings: tuple[str, ...] = ()
     usage: Mapping[str, float] = field(default_factory=dict)
     state: Json = None
     state_sha256_before: str | None = None

@@ -11,16 +11,20 @@ import numpy as np
 from pytest_voicebench.agent_side import AgentSide, named
 from pytest_voicebench.agents.protocol import Agent, AgentAbsent, Line, Setup
 from pytest_voicebench.audio import BLOCK_TICKS, RATE_HZ, Audio
+from pytest_voicebench.audio_files import AudioError
 from pytest_voicebench.clock import Clock
 from pytest_voicebench.conversation import Conversation, Delivery, EndReason, Recording, to_seconds, to_ticks
 from pytest_voicebench.playback import Listener
 from pytest_voicebench.scenario import Scenario, Step
 from pytest_voicebench.steps import StepView, steps_of
 from pytest_voicebench.toolbox import Toolbox
-from pytest_voicebench.user import User, first_tone
+from pytest_voicebench.user import User, first_tone, recording_warnings
 
 CONNECT_TIMEOUT_S = 30.0
 CLOSE_TIMEOUT_S = 5.0
+STUCK_S = 15.0
+"""An agent that takes less than a second of audio in this time has stopped listening for good."""
+
 WINDOW_TICKS = to_ticks(30.0)
 """How long the recording goes on after the last user step, and how much longer a speaking agent is let finish."""
 
@@ -60,9 +64,12 @@ class _Duplex:
         self.duration_ticks = 0
         self.sent_blocks = 0
         self.lateness_ticks: list[int] = []
+        self.warnings: tuple[str, ...] = ()
 
     async def hold(self) -> None:
         """Connect, converse, hang up. Raises Unsupported."""
+        if not self._can_play():
+            return
         opened = await self._connect()
         if opened is None:
             return
@@ -70,11 +77,20 @@ class _Duplex:
         try:
             if await self._is_ready(line):
                 self.clock.start()
-                await self._send_blocks(line)
+                await self._send_in_time(line)
         finally:
             await self._hang_up(context)
         if self.side.unsupported:
             raise self.side.unsupported
+
+    def _can_play(self) -> bool:
+        """Read the recordings before the agent is bothered: a file that cannot be played is the suite's fault."""
+        try:
+            self.warnings = recording_warnings(self.scenario, self.user.input_hz)
+        except AudioError as error:
+            self.side.problem("suite", str(error))
+            return False
+        return True
 
     async def _connect(self) -> tuple[AbstractAsyncContextManager[Line], Line] | None:
         suite = self.scenario.suite
@@ -118,9 +134,17 @@ class _Duplex:
         except (Exception, SystemExit) as error:  # noqa: BLE001 - what was recorded counts, however the line ends
             self.side.problem("agent", f"closing the line failed: {named(error)}")
 
-    async def _send_blocks(self, line: Line) -> None:
+    async def _send_in_time(self, line: Line) -> None:
+        """Send blocks until the conversation ends, or until the agent takes no more of them."""
+        try:
+            async with asyncio.timeout(STUCK_S) as deadline:
+                await self._send_blocks(line, deadline)
+        except TimeoutError:
+            self.side.problem("infrastructure", f"the agent's send() is stuck: it took no audio for {STUCK_S:.0f} s")
+
+    async def _send_blocks(self, line: Line, deadline: asyncio.Timeout) -> None:
         """Send a block every 20 ms, on an absolute schedule, until the conversation ends."""
-        now = 0
+        loop, now = asyncio.get_running_loop(), 0
         while True:
             await self.clock.until(now)
             self.lateness_ticks.append(self.clock.now_ticks() - now)
@@ -135,14 +159,19 @@ class _Duplex:
             if not self.side.closed:
                 await self.side.guarded("send", line.send(Audio(samples=block, rate_hz=self.user.input_hz)))
                 self.sent_blocks += 1
-            if self.progress and now % RATE_HZ == 0:
-                self.progress(to_seconds(now))
+            if now % RATE_HZ == 0:
+                deadline.reschedule(loop.time() + STUCK_S)
+                if self.progress:
+                    self.progress(to_seconds(now))
             now += BLOCK_TICKS
 
     async def _advance_user(self, line: Line, now: int) -> None:
-        self.user.advance(now, self.listener)
-        while self.user.needs_step and not self.user.hung_up and await self._step_is_there(now):
+        try:
             self.user.advance(now, self.listener)
+            while self.user.needs_step and not self.user.hung_up and await self._step_is_there(now):
+                self.user.advance(now, self.listener)
+        except AudioError as error:  # of a step made at run time; the others were read before the start
+            self.side.problem("suite", str(error))
         for text in self.user.take_injections():
             self.side.spawn(self.side.guarded("inject", line.inject(text)))
 
@@ -208,6 +237,7 @@ class _Duplex:
             clears_ticks=tuple(side.loudspeaker.clears_ticks),
             delivery=self._delivery(),
             problems=tuple(side.problems),
+            warnings=self.warnings,
             usage=side.usage,
             state=self.toolbox.snapshot(),
             state_sha256_before=self.state_sha256_before,

@@ -18,6 +18,7 @@ class CallBook:
     calls: dict[str, Call] = field(default_factory=dict)
     _open: set[str] = field(default_factory=set)
     _results: dict[str, ToolResult] = field(default_factory=dict)
+    _on_their_way: set[str] = field(default_factory=set)
     _ended_responses: set[str] = field(default_factory=set)
 
     def open(self, event: ToolCall, now_ticks: int) -> bool:
@@ -43,8 +44,8 @@ class CallBook:
 
     @property
     def pending(self) -> bool:
-        """Whether any call has no answer yet."""
-        return bool(self._open or self._results)
+        """Whether any call has no answer yet, or one that the agent's adapter has not taken."""
+        return bool(self._open or self._results or self._on_their_way)
 
     def finish(self, call_id: str, answer: Answer, now_ticks: int) -> None:
         """Enter what the tool said."""
@@ -89,7 +90,14 @@ class CallBook:
     def answered(self, results: list[ToolResult], now_ticks: int) -> None:
         """Enter when results were handed over."""
         for result in results:
+            self._on_their_way.add(result.call_id)
             self.calls[result.call_id] = replace(self.calls[result.call_id], answered_ticks=now_ticks)
+
+    def acknowledged(self, results: list[ToolResult], now_ticks: int) -> None:
+        """Enter when the agent's adapter had taken them."""
+        for result in results:
+            self._on_their_way.discard(result.call_id)
+            self.calls[result.call_id] = replace(self.calls[result.call_id], acknowledged_ticks=now_ticks)
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 
+from pytest_voicebench.agent_side import STOP_TIMEOUT_S
 from pytest_voicebench.agents.protocol import Agent
 from pytest_voicebench.clock import VirtualTimeLoop
 from pytest_voicebench.conversation import Conversation
@@ -109,4 +110,5 @@ async def _cancel_all() -> None:
     tasks = [t for t in asyncio.all_tasks() if t is not asyncio.current_task()]
     for task in tasks:
         task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    if tasks:  # one that does not let itself be cancelled must not hold up the end of the run
+        await asyncio.wait(tasks, timeout=STOP_TIMEOUT_S)

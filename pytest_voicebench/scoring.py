@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from pytest_voicebench.conversation import Conversation
+from pytest_voicebench.conversation import Call, Conversation, to_ticks
 from pytest_voicebench.metrics.arguments import rules_of
 from pytest_voicebench.metrics.calls import call_scores, in_order, surplus_calls
 from pytest_voicebench.metrics.causes import with_causes
@@ -21,6 +21,11 @@ from pytest_voicebench.validity import LATE_P99_S, blocks_were_late
 SCORE_SET = "voicebench"
 SCORE_VERSION = 1
 
+TOOL_STALL_S = 5.0
+"""A result that takes longer than this from the tool to the agent is noted as `tool_stall`."""
+
+_TOOL_STALL_TICKS = to_ticks(TOOL_STALL_S)
+
 RULES: Mapping[str, str | float] = {
     "pass": "tools_ok and args_ok and spoke, and the scenario's pass_requires",
     "counted_calls": "executed, failed, rejected",
@@ -29,6 +34,7 @@ RULES: Mapping[str, str | float] = {
     "agent_backchannel_below_s": BACKCHANNEL_S,
     "response_timeout_s": RESPONSE_TIMEOUT_S,
     "late_blocks_p99_above_s": LATE_P99_S,
+    "tool_stall_above_s": TOOL_STALL_S,
     "percentiles": "linear",
     "intervals": "Wilson 95 %",
     "judge": "none",
@@ -141,6 +147,12 @@ def _causes(pairs: Sequence[Pair]) -> dict[WrongCause, int]:
     return {cause: counted[cause] for cause in order if counted[cause]}
 
 
+def _stalled(call: Call) -> bool:
+    """Whether a result was on its way, from the tool until the agent's adapter had taken it, for too long."""
+    taken = call.acknowledged_ticks or call.answered_ticks
+    return call.finished_ticks is not None and taken is not None and taken - call.finished_ticks > _TOOL_STALL_TICKS
+
+
 def _notes(
     conversation: Conversation, turns: Sequence[TurnScore], pairs: Sequence[Pair], premature: Sequence[int]
 ) -> tuple[str, ...]:
@@ -157,4 +169,6 @@ def _notes(
         found.append("censored")
     if conversation.truncated:
         found.append("truncated")
+    if any(_stalled(c) for c in conversation.calls):
+        found.append("tool_stall")
     return tuple(dict.fromkeys(found))

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from pytest_voicebench.audio import BLOCK_TICKS, RATE_HZ, Audio, Samples, resample
-from pytest_voicebench.audio_files import read_audio
+from pytest_voicebench.audio_files import AudioError, read_audio
 from pytest_voicebench.conversation import Span, Utterance, Word, to_ticks
 from pytest_voicebench.playback import Listener
 from pytest_voicebench.room_tone import room_tone
@@ -22,12 +22,30 @@ PATIENCE_TICKS = to_ticks(30.0)
 _SPOKEN = ("say", "backchannel", "insert")
 
 
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """A recording at the rate asked for, read-only, and what is remarkable about its file."""
+
+    samples: Samples
+    warnings: tuple[str, ...]
+
+
 @lru_cache(maxsize=8)
-def load_clip(path: Path, rate_hz: int) -> Samples:
-    """A recording at a rate, resampled once from the file. Read-only. Raises AudioError."""
-    samples = resample(read_audio(path).audio, rate_hz).samples
+def load_clip(path: Path, rate_hz: int) -> Clip:
+    """A recording at a rate, resampled once from the file. Raises AudioError."""
+    file = read_audio(path)
+    samples = resample(file.audio, rate_hz).samples
     samples.setflags(write=False)
-    return samples
+    return Clip(samples, tuple(text.replace(f"{path}: ", f"{path.name}: ", 1) for text in file.warnings))
+
+
+def recording_warnings(scenario: Scenario, rate_hz: int) -> tuple[str, ...]:
+    """Remarks on the recordings that the scenario will play, one line each. Raises AudioError for one that it cannot.
+
+    Steps that are chosen at run time are not known here.
+    """
+    paths = dict.fromkeys(step.audio for step in scenario.steps if isinstance(step.audio, Path))
+    return tuple(warning for path in paths for warning in load_clip(path, rate_hz).warnings)
 
 
 def first_tone(scenario: Scenario) -> RoomTone | None:
@@ -177,10 +195,10 @@ class User:
 
 def _clip_samples(step: Step, rate_hz: int) -> Samples:
     if step.audio is None:
-        raise ValueError(f"step '{step.kind}' has nothing to play")
+        raise AudioError(f"a step '{step.kind}' has nothing to play")
     if isinstance(step.audio, Audio):
         return resample(step.audio, rate_hz).samples
-    return load_clip(step.audio, rate_hz)
+    return load_clip(step.audio, rate_hz).samples
 
 
 def _utterance(step: Step, index: int, start_ticks: int, duration_s: float) -> Utterance:

@@ -502,3 +502,51 @@ def test_two_runs_of_the_same_conversation_are_equal_to_the_last_sample(tmp_path
     assert first == second
     assert np.array_equal(first.recording.user, second.recording.user)
     assert np.array_equal(first.recording.agent, second.recording.agent)
+
+
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [
+        ("send", "send() is stuck: it took no audio for 15 s"),
+        ("answer", "answer() raised TimeoutError: took no result within 20 s"),
+    ],
+)
+def test_an_agent_that_takes_no_more_audio_or_results_is_given_up(tmp_path, monkeypatch, method, message):
+    import asyncio
+
+    from tests.scripted import ScriptedLine
+
+    async def never(*_):
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(ScriptedLine, method, never)
+    script = [] if method == "send" else [(5.0, call()), (6.0, sound(1.0))]
+    conversation = hold(stage.scenario(tmp_path), Scripted(script))
+    assert conversation.ended == "problem"
+    assert [p.kind for p in conversation.problems] == ["infrastructure"]
+    assert message in conversation.problems[0].message
+
+
+def test_an_agent_that_cannot_be_cancelled_does_not_hold_up_the_end(tmp_path, monkeypatch):
+    import asyncio
+
+    from tests.scripted import ScriptedLine
+
+    async def deaf_to_cancelling(self, _text):
+        while self.loop.time() < 3600:
+            try:
+                await asyncio.sleep(1000)
+            except asyncio.CancelledError:
+                continue
+
+    monkeypatch.setattr(ScriptedLine, "inject", deaf_to_cancelling)
+    scenario = stage.scenario(tmp_path, stage.say(tmp_path, "one"), Step(kind="inject", text="x"))
+    assert hold(scenario, Scripted([(6.0, sound(1.0))])).ended == "settled"
+
+
+def test_a_recording_made_at_run_time_that_cannot_be_played_is_the_suites_fault(tmp_path):
+    scenario = generated(tmp_path, "steps")
+    (tmp_path / "made.flac").write_bytes(b"noise")
+    conversation = hold(scenario, Scripted([]))
+    assert (conversation.ended, [p.kind for p in conversation.problems]) == ("problem", ["suite"])
+    assert "not a sound file we can read" in conversation.problems[0].message

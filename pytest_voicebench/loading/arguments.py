@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_voicebench.loading.document import Json, Mapping, Node, Scalar, plain
+from pytest_voicebench.loading.document import Json, Listing, Mapping, Node, Scalar, plain
 from pytest_voicebench.loading.fields import describe
 from pytest_voicebench.loading.mistakes import Report, did_you_mean, quoted
 from pytest_voicebench.references import is_reference, parse
@@ -58,6 +58,8 @@ def _argument(node: Node, parameter: Parameter, where: str, report: Report, call
     reason = _misfit(node, value, parameter)
     if reason:
         report.add(node.line, where, reason)
+    elif isinstance(node, Listing):
+        _check_items(node, parameter, where, report)
     return int(value) if parameter.type == "integer" and isinstance(value, float) and value.is_integer() else value
 
 
@@ -73,6 +75,18 @@ def _misfit(node: Node, value: Json, parameter: Parameter) -> str | None:
         words = [str(word) for word in parameter.enum]
         return f"{describe(node)} is not one of the values of {quoted(parameter.name)}{did_you_mean(str(value), words)}"
     return None
+
+
+def _check_items(node: Listing, parameter: Parameter, where: str, report: Report) -> None:
+    """The type of each item of a list; `validate` checks the rest of the tool's schema."""
+    schema = parameter.constraints.get("items")
+    kind = schema.get("type") if isinstance(schema, dict) else None
+    if kind not in _WORDS:
+        return
+    for index, item in enumerate(node.items):
+        value = plain(item)
+        if not (fits(kind, value) or is_reference(value)):
+            report.add(item.line, f"{where}[{index}]", f"expected {_WORDS[kind]}, got {describe(item)}")
 
 
 def _check_reference(text: str, node: Node, where: str, report: Report, calls: int | None) -> None:

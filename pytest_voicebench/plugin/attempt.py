@@ -70,7 +70,7 @@ class Attempt:
             folder=self.folder if outcome != "skipped" else None,
             duration_s=to_seconds(talk.duration_ticks) if talk else None,
             ended=talk.ended if talk else None,
-            warnings=tuple(p.message for p in talk.problems if p.kind == "agent") if talk else (),
+            warnings=(*talk.warnings, *(p.message for p in talk.problems if p.kind == "agent")) if talk else (),
             usage=dict(talk.usage) if talk else {},
         )
         return self.result

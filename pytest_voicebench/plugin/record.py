@@ -86,7 +86,7 @@ class ItemRecorder:
                 result = attempt.close("error", error_kind=kind, cause=_one_line(call.excinfo))
             record(item, result)
             report.user_properties = list(item.user_properties)
-        if attempt is not None and report.outcome == "failed":
+        if attempt is not None:
             _make_sendable(report)
             if call.excinfo and not self.config.getoption("usepdb", False):
                 _forget_locals(call.excinfo.tb)
@@ -98,16 +98,13 @@ def record(item: pytest.Item, result: Result) -> None:
     from pytest_voicebench.result_files import save_result
 
     save_result(run_folder(item.config).path, result)
-    item.user_properties[:] = [p for p in item.user_properties if not p[0].startswith(PREFIX)]
+    item.user_properties[:] = [p for p in item.user_properties if not str(p[0]).startswith(PREFIX)]
     item.user_properties += properties(result)
 
 
 def properties(result: Result) -> list[tuple[str, str | int | float | bool]]:
     """The result in plain scalars, for reports: xdist ends the whole run over anything else."""
-    return [
-        (PREFIX + name, _sendable(value) if isinstance(value, str) else value)
-        for name, value in item_properties(result).items()
-    ]
+    return [(PREFIX + name, _plain(value)) for name, value in item_properties(result).items()]
 
 
 def _sendable(text: str) -> str:
@@ -115,10 +112,20 @@ def _sendable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
+def _plain(value: object) -> str | int | float | bool:
+    from pytest_voicebench.writers.junit import scalar
+
+    found = scalar(value)
+    return _sendable(found) if isinstance(found, str) else found
+
+
 def _make_sendable(report: pytest.TestReport) -> None:
-    text = str(report.longrepr)
-    if _sendable(text) != text:
-        report.longrepr = _sendable(text)
+    """Plain scalars for the properties, also those that the user's own fixtures gave the item."""
+    report.user_properties = [(_sendable(str(name)), _plain(value)) for name, value in report.user_properties]
+    if report.outcome == "failed":
+        text = str(report.longrepr)
+        if _sendable(text) != text:
+            report.longrepr = _sendable(text)
 
 
 def _forget_locals(traceback: TracebackType) -> None:

@@ -19,6 +19,7 @@ Json = Any
 WIDTH = 100
 MOST_CALL_LINES = 10
 MOST_TEXT_LINES = 3
+MOST_WARNINGS = 2
 
 CAUSES = {
     "stale": "stale: the user said it, then took it back",
@@ -33,7 +34,7 @@ def failure_text(
 ) -> str:
     """Expected and called side by side, the first difference and its cause, the times, where to hear it, how to rerun.
 
-    At most 31 lines, mostly below 22, without colour. `folder` is the item's folder, written as it is given. Text of
+    At most 33 lines, mostly below 22, without colour. `folder` is the item's folder, written as it is given. Text of
     the agent and of the scenario is shown with control characters and line ends escaped, cut to the width; the path and
     the command are never cut.
     """
@@ -46,6 +47,7 @@ def failure_text(
         *_difference(scorecard),
         *_not_gating(scorecard),
         *_times(conversation, scorecard),
+        *(one_line(f"  recording {text}", WIDTH) for text in conversation.warnings[:MOST_WARNINGS]),
         *_voices(scenario, conversation),
         f"  listen    {one_line(str(folder / AUDIO_NAME))} {_listen_at(conversation, scorecard)}",
         f"  again     {one_line(rerun_command)}",

@@ -58,10 +58,11 @@ def item_properties(result: Result) -> dict[str, Scalar]:
         "cause": result.cause,
         "taken_from": result.taken_from,
         "attempts": ",".join(result.attempts) or None,
+        "warnings": "; ".join(result.warnings) or None,
         **_artifacts(result),
         **_scores(result),
     }
-    return {name: _scalar(value) for name, value in values.items() if value is not None}
+    return {name: scalar(value) for name, value in values.items() if value is not None}
 
 
 def _artifacts(result: Result) -> dict[str, object]:
@@ -108,15 +109,17 @@ def run_properties(summary: Summary) -> dict[str, Scalar]:
             values[f"{agent.name}.{name}"] = getattr(agent.overall, name).value
         for name in RUN_LATENCIES:
             values[f"{agent.name}.{name}.mean"] = getattr(agent.overall, name).mean
-    return {PREFIX + name: _scalar(value) for name, value in values.items() if value is not None}
+    return {PREFIX + name: scalar(value) for name, value in values.items() if value is not None}
 
 
-def _scalar(value: object) -> Scalar:
-    """A plain Python scalar; numpy numbers, dates and paths become one."""
+def scalar(value: object) -> Scalar:
+    """A plain Python scalar; numpy's numbers become numbers, all else text."""
+    if type(value).__module__ == "numpy" and getattr(value, "size", None) == 1:
+        value = value.item()  # type: ignore[attr-defined]
     for kind in (bool, int, float, str):
         if type(value) is kind:
             return value
-    return float(value) if hasattr(value, "__float__") else str(value)
+    return str(value)
 
 
 def finish_junit(path: Path, summary: Summary) -> None:

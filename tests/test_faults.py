@@ -1,0 +1,212 @@
+"""Where each known fault of voice benchmarks is tested here: every test named exists, and no entry is forgotten."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+
+ENTRIES = {  # the numbers of the list's entries, by section
+    "A": (1, 3, 4, 5, 7, 8, 9, 11, 12, 13),
+    "B": (1, 3, 4, 5, 7, 8, 9, 11, 12, 13, 15, 16, 17, 19),
+    "C": (1, 3, 4, 5, 7, 8, 9, 11, 12, 13),
+    "E": (1, 3, 4, 5, 7, 8, 9, 11, 12, 13, 15, 16, 17, 19, 20, 21, 23),
+    "H": (1, 3, 4, 5, 7, 8, 9, 11),
+    "K": (1, 3, 4, 5, 7, 8, 9),
+    "L": (1, 3, 4, 5, 7),
+    "M": (1, 3, 4, 5, 7, 8, 9, 11, 12, 13, 15),
+    "N": (1, 3, 4, 5, 7, 8, 9, 11),
+}
+IDS = [f"{section}{number}" for section, numbers in ENTRIES.items() for number in numbers]
+
+CALLS = "fault_scores::calls_get_the_right_score_end_to_end"
+
+TESTED: dict[str, str] = {  # entry -> file::test, without `test_`; several, one a word
+    "A1": f"{CALLS} pairing::two_calls_of_one_tool_in_the_other_order_are_both_right",
+    "A3": f"{CALLS} pairing::one_call_satisfies_one_expectation",
+    "A4": f"{CALLS} pairing::equal_calls_are_told_apart_by_their_place",
+    "A5": f"{CALLS} pairing::scores_lie_between_zero_and_one_and_stricter_ones_are_no_higher",
+    "A7": f"{CALLS} fault_files::a_misspelled_expectation_is_no_silent_pass",
+    "A8": f"{CALLS} summarizing::surplus_calls_are_listed_by_domain_of_scenario_and_tool",
+    "A9": f"{CALLS} pairing::a_call_that_needs_a_result_must_come_after_it",
+    "A11": "summarizing::the_headline_is_over_all_valid_items_and_the_conditional_figure_has_its_own_n",
+    "A12": "fault_scores::an_agent_that_sends_zeros_and_an_empty_text_did_not_speak",
+    "A13": "summarizing::means_keep_full_precision",
+    "B1": f"{CALLS} matchers::a_text_field_of_figures_is_not_a_number",
+    "B3": f"{CALLS} matchers::an_identifier_never_matches_another_with_one_character_changed",
+    "B4": f"{CALLS} matchers::an_ambiguous_date_is_noted_as_such",
+    "B5": f"{CALLS} references::other_dollar_texts_are_literals references::a_path_that_leads_nowhere_is_an_error",
+    "B7": f"{CALLS} matchers::tolerance_holds_only_where_it_was_asked_for",
+    "B8": f"{CALLS} matchers::a_shared_currency_name_means_what_the_scenario_says",
+    "B9": f"{CALLS} pairing::an_extra_argument_is_listed_and_fails_the_strict_comparison_only",
+    "B11": f"{CALLS} matchers::a_value_gets_the_verdict_of_its_table",
+    "B12": f"{CALLS} matchers::fractions_match_within_a_billionth",
+    "B13": f"{CALLS} matchers::lists_are_ordered_unless_declared_sets_and_rules_hold_inside",
+    "B15": f"{CALLS} matchers::case_counts_where_the_scenario_says_exact",
+    "B16": f"{CALLS} matchers::aliases_are_further_right_values",
+    "B17": f"{CALLS} matchers::a_value_outside_the_enum_is_noted",
+    "B19": f"{CALLS} fault_scores::a_side_effect_before_the_correction_stays_and_a_call_taken_back_in_time_does_not",
+    "C1": "fault_runs::a_run_in_one_process_that_dies_keeps_what_was_done_and_can_be_reported "
+    "report_faults::missing_results_stay_in_the_count_of_what_was_planned",
+    "C3": "summarizing::success_is_a_predicate_of_an_item_not_a_sum_of_parts",
+    "C4": "report_faults::two_speakers_of_one_scenario_are_two_items_and_one_scenario",
+    "C5": "loading_mistakes::a_bad_file_is_refused_with_all_its_mistakes_each_on_its_line",
+    "C7": "merging::results_that_must_not_stand_in_one_table_are_refused "
+    "loading::whatever_shapes_the_conversation_changes_its_hash",
+    "C8": "report_faults::one_item_written_twice_counts_once",
+    "C9": "report_faults::every_output_is_written_when_nobody_spoke "
+    "fault_runs::a_run_without_a_latency_has_null_in_its_json_and_never_nan",
+    "C11": "scoring::a_failing_check_that_does_not_gate_is_a_diagnostic",
+    "C12": "mentions::a_fact_was_said mentions::a_fact_was_not_said",
+    "C13": "stats::the_wilson_interval_of_known_rates summarizing::every_rate_has_its_wilson_interval",
+    "E1": "fault_scores::an_answer_into_a_long_pause_of_the_request_is_an_interruption",
+    "E3": "turns::a_conversation_without_a_user_is_scored_without_times",
+    "E4": "fault_scores::an_agent_that_sends_zeros_and_an_empty_text_did_not_speak "
+    "report_faults::silence_is_not_a_number",
+    "E5": "summarizing::latencies_are_over_clean_responses_and_interruptions_beside_them "
+    "summarizing::latencies_that_rest_on_less_than_half_of_the_items_are_warned_about",
+    "E7": "fault_scores::a_greeting_is_neither_answer_nor_interruption",
+    "E8": "fault_scores::a_call_before_the_users_end_is_counted_and_its_time_is_signed "
+    "summarizing::signed_tool_latency_and_the_non_negative_one_both_have_their_n",
+    "E9": "turns::the_first_call_is_the_earliest_not_the_first_logged",
+    "E12": "validity::calls_outside_the_conversation_were_timed_by_another_clock",
+    "E13": "turns::late_blocks_make_latencies_unmeasured_but_not_the_rest "
+    "validity::blocks_are_late_above_twenty_milliseconds",
+    "E15": "fault_scores::a_silent_agent_is_waited_for_before_silence_counts "
+    "turns::an_unanswered_turn_counts_unless_the_recording_ends_too_soon",
+    "E16": "fault_scores::two_replies_to_one_turn_are_an_interruption_and_a_reply",
+    "E17": "fault_scores::an_agents_backchannel_is_not_the_answer",
+    "E19": "fault_scores::a_users_backchannel_is_no_turn_and_asks_for_no_answer",
+    "E21": "stats::the_median_of_four_is_between_the_middle_two_and_the_deviation_of_one_is_unknown",
+    "E23": "sound_commands::speech_prints_json_with_spans_pauses_and_levels speech::one_utterance_in_noise_is_one_span",
+    "H1": "fault_runs::two_workers_that_use_one_tool_at_the_same_time_share_nothing",
+    "H3": f"{CALLS} toolbox::arguments_that_are_no_json_object_are_rejected_and_the_raw_text_is_kept",
+    "H4": f"{CALLS} toolbox::an_unknown_tool_is_rejected_and_its_arguments_are_kept",
+    "H5": "fault_scores::a_side_effect_before_the_correction_stays_and_a_call_taken_back_in_time_does_not "
+    "fault_scores::a_call_taken_back_before_it_ran_is_shown_and_does_not_count "
+    "duplex::a_call_taken_back_after_it_ran_stays_executed",
+    "H7": "duplex::calls_of_one_response_are_answered_together_when_it_ends",
+    "H8": "fault_scores::a_result_that_takes_long_to_reach_the_agent_is_recorded_and_noted",
+    "H9": f"{CALLS} fault_scores::a_call_told_twice_runs_once_and_is_answered_once",
+    "H11": "loading::whatever_shapes_the_conversation_changes_its_hash "
+    "duplex::the_agent_is_told_tools_and_date_and_never_the_scenario",
+    "K1": "fault_files::plain_scalars_keep_their_text_and_numbers_are_numbers loading::plain_scalars_follow_yaml_1_2",
+    "K3": "fault_files::comment_and_colon_traps_are_told",
+    "K4": "fault_files::a_key_that_looks_like_false_stays_text "
+    "fault_files::an_id_that_is_no_name_is_refused_before_it_is_a_path_or_a_node",
+    "K5": "fault_files::documents_marks_tabs_and_tags_are_refused "
+    "fault_runs::a_file_that_cannot_be_read_costs_only_its_own_scenarios",
+    "K7": "fault_files::a_misspelled_expectation_is_no_silent_pass",
+    "K8": "fault_files::numbers_that_json_cannot_hold_are_refused",
+    "K9": "plugin_collection::only_files_that_match_and_say_so_are_suites",
+    "L1": "fault_runs::a_run_without_a_latency_has_null_in_its_json_and_never_nan "
+    "codec::numbers_that_json_lacks_are_refused_with_their_place",
+    "L3": "fault_files::true_is_no_whole_number_and_a_whole_float_is_one "
+    "toolbox::null_is_an_argument_left_out_and_a_whole_float_is_an_integer",
+    "L4": "tools::every_shape_gives_the_same_tool",
+    "L5": "fault_runs::what_an_agent_says_breaks_neither_a_file_nor_a_narrow_console "
+    "saved_run::report_prints_what_the_console_can_show",
+    "M1": "fault_runs::odd_values_in_properties_do_not_end_a_run_of_workers",
+    "M3": "plugin_processes::a_worker_that_dies_is_an_error_of_its_item_alone "
+    "fault_runs::an_adapter_that_ends_its_process_costs_no_count_under_any_distribution",
+    "M4": "plugin_collection::one_id_in_two_files_is_refused_naming_both "
+    "loading_mistakes::a_bad_file_is_refused_with_all_its_mistakes_each_on_its_line",
+    "M5": "fault_files::an_id_that_is_no_name_is_refused_before_it_is_a_path_or_a_node "
+    "result_files::whatever_the_id_its_folder_is_a_direct_child_of_items",
+    "M7": "plugin_processes::every_run_has_a_junit_file_that_keeps_to_the_strict_schema",
+    "M8": "fault_runs::what_was_scored_before_a_crash_or_an_error_in_teardown_is_kept",
+    "M9": "fault_runs::what_an_agent_says_breaks_neither_a_file_nor_a_narrow_console "
+    "junit::whatever_the_text_the_file_is_valid",
+    "M11": "fault_runs::scenarios_run_beside_other_plugins_and_async_tests "
+    "plugin_run::a_rerun_replaces_an_error_and_never_a_failure",
+    "M12": "fault_runs::an_agent_that_hangs_is_an_error_of_its_item_with_a_partial_recording "
+    "fault_runs::an_agent_that_never_answers_ends_at_the_scenarios_own_limit "
+    "duplex::an_agent_that_takes_no_more_audio_or_results_is_given_up",
+    "M13": "fault_runs::an_adapter_that_calls_sys_exit_anywhere_is_an_error_with_its_text "
+    "plugin_processes::ctrl_c_leaves_a_summary_of_what_was_done",
+    "M15": "plugin_collection::items_have_ids_and_can_be_selected_by_every_name_without_an_agent_or_a_file "
+    "plugin_run::last_failed_runs_what_failed",
+    "N1": "fault_files::a_recording_with_a_fault_is_played_whole_and_the_item_says_so",
+    "N3": "fault_files::a_recording_with_a_fault_is_played_whole_and_the_item_says_so",
+    "N4": "fault_files::a_recording_with_a_fault_is_played_whole_and_the_item_says_so",
+    "N5": "fault_files::an_empty_recording_is_told_at_collection",
+    "N7": "fault_files::a_recording_that_cannot_be_played_is_the_suites_fault_and_no_agent_is_contacted "
+    "fault_files::a_recording_with_a_fault_is_played_whole_and_the_item_says_so",
+    "N8": "fault_files::opposite_phases_are_refused_where_one_voice_is_needed",
+    "N9": "fault_files::ten_seconds_at_44100_hz_are_160000_samples_at_16000_hz_and_end_where_they_ended",
+    "N11": "fault_files::a_recording_with_a_fault_is_played_whole_and_the_item_says_so "
+    "fault_runs::a_recording_that_an_agent_can_hardly_hear_is_told_with_the_failure",
+}
+
+WAITS = {  # entry, or the part of it that no test here covers -> what it needs
+    "C5": "the importer: a folder of recordings without a scenario",
+    "C7": "rescoring and imports: results of an older scenario are refused today where runs are merged",
+    "C8": "the importer: a backup folder; in our layout one item is one line, whatever folders lie about",
+    "C13": "repeats of an item, and pass^k",
+    "E3": "the importer: an end of 0 without word times; a user's end that is unknown is already None",
+    "E11": "the importer: our agent track is as long as the conversation by construction",
+    "E19": "a score set of yielding: design section 9 has none for tool use",
+    "E20": "the importer: times in ticks of an unknown length; ours are samples",
+    "H7": "provider adapters: two calls in one message",
+    "H8": "provider adapters: what of a provider's events means that a result was taken",
+    "H11": "provider adapters that echo the session; what we send is in the scenario's hash",
+    "L4": "the importer: recorded calls in other shapes",
+    "L7": "the importer: a foreign result without calls; here what broke is an error without a scorecard",
+    "M9": "the HTML report",
+}
+
+OTHERWISE = {  # what the design decides otherwise than the list
+    "B9": "an extra argument fails the strict comparison, not Pass",
+    "C5": "a scenario without its recording is a mistake of the file, not a skip",
+    "C11": "expected calls always gate Pass; pass_requires only adds",
+    "E8": "tool call latency is signed, with the mean of the non-negative ones beside it",
+    "E15": "what we cut too short to demand an answer is invalid_measurement besides",
+    "E16": "an interruption, and no latency",
+    "E17": "thresholds belong to the score set's version: printed in the header, not configurable",
+    "H5": "four states: executed, failed, rejected, cancelled; all but the last count",
+    "K5": "one document a file; a second one is a mistake",
+    "K7": "a key far from every known one is answered with the list of known keys",
+    "L3": "1.0 is an integer, as in JSON Schema 2020-12",
+    "M3": "no process for each item: a worker's death is merged as that item's error",
+    "M12": "max_duration_s; what it cuts before an answer could be demanded is invalid_measurement",
+    "N11": "remarked when the recording is first read, not at collection, which decodes nothing",
+}
+
+
+@cache
+def defined_in(name: str) -> frozenset[str]:
+    """The tests that a file defines."""
+    tree = ast.parse((HERE / f"test_{name}.py").read_text(encoding="utf-8"))
+    functions = (n for n in tree.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
+    return frozenset(f.name for f in functions if f.name.startswith("test_"))
+
+
+@pytest.mark.parametrize("entry", IDS)
+def test_an_entry_is_tested_or_waits_with_a_reason(entry: str) -> None:
+    assert entry in TESTED or entry in WAITS
+    for place in TESTED.get(entry, "").split():
+        file, _, name = place.partition("::")
+        assert f"test_{name}" in defined_in(file), place
+
+
+def test_the_tables_hold_no_other_entries() -> None:
+    assert len(IDS) == len(set(IDS)) == 90
+    assert (TESTED.keys() | WAITS.keys() | OTHERWISE.keys()) <= set(IDS)
+
+
+def test_a_test_that_names_an_entry_of_these_sections_names_one_that_exists() -> None:
+    """In the first words of its docstring."""
+    named = set()
+    for path in HERE.glob("test_*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            text = ast.get_docstring(node) if isinstance(node, ast.FunctionDef) else None
+            if text and node.name.startswith("test_"):
+                start = re.match(r"(?:[A-Z]\d{1,2}, )*[A-Z]\d{1,2}(?=[.:;, ])", text)
+                named |= set(start.group().split(", ")) if start else set()
+    assert {name for name in named if name[0] in ENTRIES} <= set(IDS)
+    assert len(named) > 40

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Coroutine
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
+from pytest_voicebench.agents.checks import event_flaw
 from pytest_voicebench.agents.protocol import (
     AgentAudio,
     AgentEvent,
@@ -31,6 +34,8 @@ from pytest_voicebench.toolbox import MockError, Toolbox
 
 STOP_TIMEOUT_S = 5.0
 ANSWER_TIMEOUT_S = 20.0
+
+_PACKAGE = Path(__file__).parent
 
 ProblemKind = Literal["agent_absent", "infrastructure", "invalid_measurement", "suite", "agent"]
 
@@ -80,6 +85,9 @@ class AgentSide:
 
     async def guarded(self, what: str, call: Coroutine[Any, Any, None]) -> None:
         """Call the agent's code; what it raises becomes a problem, unless the line has closed already."""
+        if not inspect.isawaitable(call):
+            self.problem("infrastructure", f"the agent's {what}() gave nothing to await: write it 'async def'")
+            return
         try:
             await call
         except Unsupported as reason:
@@ -92,6 +100,9 @@ class AgentSide:
         """Handle events until the line closes."""
         try:
             async for event in line.receive():
+                if flaw := event_flaw(event):
+                    self.problem("infrastructure", f"the agent broke the protocol: {flaw}")
+                    return
                 await self._handle(line, event)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - an adapter's bug must not take the run down
             self.problem("infrastructure", f"the agent's receive() raised {named(error)}")
@@ -105,6 +116,7 @@ class AgentSide:
             case Ready():
                 self.ready.set()
             case AgentAudio(item_id=item_id, audio=audio):
+                self._end_other_item(item_id, now)
                 self.loudspeaker.queue(item_id, self._at_timeline_rate(item_id, audio), now)
             case PlaybackClear():
                 self._resampler = None
@@ -117,9 +129,11 @@ class AgentSide:
                 self.calls.cancel(call_ids)
             case Transcript():
                 self.transcripts.add(event, now)
-            case TurnEnd(response_id=str(response_id)):
-                self.calls.end_response(response_id)
-                await self._answer(line, response_id)
+            case TurnEnd(response_id=response_id):
+                self._end_other_item(None, now)
+                if response_id is not None:
+                    self.calls.end_response(response_id)
+                    await self._answer(line, response_id)
             case Usage(counts=counts):
                 self.usage = added(self.usage, counts)
             case Fault(kind=kind, message=message):
@@ -152,15 +166,34 @@ class AgentSide:
             raise TimeoutError(f"took no result within {ANSWER_TIMEOUT_S:.0f} s") from None
         self.calls.acknowledged(results, self.clock.now_ticks())
 
+    def _end_other_item(self, item_id: str | None, now: int) -> None:
+        """Play the last milliseconds that the resampler of the item before still holds."""
+        if self._resampler and self._resampler[0] != item_id:
+            before, resampler = self._resampler
+            self._resampler = None
+            self.loudspeaker.queue(before, resampler.flush(), now)
+
     def _at_timeline_rate(self, item_id: str, audio: Audio) -> Samples:
         if audio.rate_hz == RATE_HZ:
             return audio.samples
-        if self._resampler is None or self._resampler[0] != item_id:
+        if self._resampler is None:
             self._resampler = (item_id, StreamResampler(audio.rate_hz, RATE_HZ))
         return self._resampler[1].feed(audio.samples)
 
 
 def named(error: BaseException) -> str:
-    """An exception in one line: its type and text."""
+    """An exception in one line: type, text, and the file and line of the agent's or the suite's code that raised it."""
     text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return (f"{type(error).__name__}: {text}" if text else type(error).__name__) + _raised_at(error)
+
+
+def _raised_at(error: BaseException) -> str:
+    """` (file.py:12)`: the last place outside this package and the standard library's event loop; empty if none."""
+    place = ""
+    trace = error.__traceback__
+    while trace is not None:
+        file = Path(trace.tb_frame.f_code.co_filename)
+        if not file.is_relative_to(_PACKAGE) and "asyncio" not in file.parts and file.name != "contextlib.py":
+            place = f" ({file.name}:{trace.tb_lineno})"
+        trace = trace.tb_next
+    return place

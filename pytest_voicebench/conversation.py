@@ -45,6 +45,17 @@ class AgentInfo:
     input_hz: int = RATE_HZ
     settings: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """Refuse with ValueError what no conversation could be held or reported with."""
+        if self.clock not in ("virtual", "wall"):
+            raise ValueError(f"AgentInfo: clock must be 'virtual' or 'wall', not {self.clock!r}")
+        hz = self.input_hz
+        if not isinstance(hz, int) or not 8_000 <= hz <= 48_000 or hz % 50:
+            raise ValueError(f"AgentInfo: input_hz must be 8000 to 48000 in steps of 50, not {hz!r}")
+        for name, value in self.settings.items():
+            if not isinstance(value, str | int | float | bool | None):
+                raise ValueError(f"AgentInfo: setting {name} must be text, a number or a flag, not {value!r}")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:

@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager
 import numpy as np
 
 from pytest_voicebench.agent_side import AgentSide, named
+from pytest_voicebench.agents.checks import line_flaw
 from pytest_voicebench.agents.protocol import Agent, AgentAbsent, Line, Setup
 from pytest_voicebench.audio import BLOCK_TICKS, RATE_HZ, Audio
 from pytest_voicebench.audio_files import AudioError
@@ -75,7 +76,9 @@ class _Duplex:
             return
         context, line = opened
         try:
-            if await self._is_ready(line):
+            if flaw := line_flaw(line):
+                self.side.problem("agent_absent", flaw)
+            elif await self._is_ready(line):
                 self.clock.start()
                 await self._send_in_time(line)
         finally:

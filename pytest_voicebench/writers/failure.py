@@ -39,8 +39,9 @@ def failure_text(
     the command are never cut.
     """
     lines = [
+        # pytest repeats the first line in its short summary: the reason, since the item's id stands before it there.
+        one_line("; ".join(_reasons(conversation, scorecard)) or "unknown reason", WIDTH),
         one_line(f"{scenario.item_id}: {scenario.title}{_traits(scenario)}", WIDTH),
-        one_line("not passed: " + ("; ".join(_reasons(conversation, scorecard)) or "unknown reason"), WIDTH),
         "",
         *_call_lines(scenario, conversation, scorecard),
         "",
@@ -62,7 +63,7 @@ def _traits(scenario: Scenario) -> str:
 
 def _reasons(conversation: Conversation, card: Scorecard) -> list[str]:
     """What of Pass is missing."""
-    reasons = [] if card.spoke else ["the agent never took the turn"]
+    reasons = [] if card.spoke else [_silence(conversation)]
     missing = [p.tool for p in card.pairs if p.actual is None]
     if missing:
         reasons.append(f"not called: {_counted(missing)}")
@@ -76,6 +77,14 @@ def _reasons(conversation: Conversation, card: Scorecard) -> list[str]:
         if not met:
             reasons.append(f"required {name}: {'could not be checked' if met is None else 'not met'}")
     return reasons
+
+
+def _silence(conversation: Conversation) -> str:
+    """That the agent did not speak; with how much sound it sent where none of that was speech."""
+    sound_s = to_seconds(sum(chunk.heard_ticks for chunk in conversation.chunks))
+    if sound_s and not conversation.agent_speech:
+        return f"the agent never took the turn: the {sound_s:.1f} s of sound it sent holds no speech"
+    return "the agent never took the turn"
 
 
 def _counted(names: Iterable[str]) -> str:
@@ -238,7 +247,7 @@ def _listen_at(conversation: Conversation, card: Scorecard) -> str:
     """The moments worth hearing: the user's last words and the agent's first."""
     moments = []
     if card.times.user_end_s is not None:
-        moments.append(f"at {max(0.0, card.times.user_end_s - 4.0):.1f} s (the user's last words)")
+        moments.append(f"from {max(0.0, card.times.user_end_s - 4.0):.1f} s (the user's last seconds)")
     if conversation.agent_speech:
         moments.append(f"at {to_seconds(conversation.agent_speech[0].start_ticks):.1f} s (the agent's first)")
     return ", ".join(moments)

@@ -92,7 +92,9 @@ class AgentSide:
             await call
         except Unsupported as reason:
             self.unsupported = reason
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - an adapter's bug must not take the run down
+        except BaseException as error:  # an adapter's bug must not take the run down
+            if is_our_cancelling(error):
+                raise
             if not self.closed:
                 self.problem("infrastructure", f"the agent's {what}() raised {named(error)}")
 
@@ -104,7 +106,9 @@ class AgentSide:
                     self.problem("infrastructure", f"the agent broke the protocol: {flaw}")
                     return
                 await self._handle(line, event)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - an adapter's bug must not take the run down
+        except BaseException as error:  # an adapter's bug must not take the run down
+            if is_our_cancelling(error):
+                raise
             self.problem("infrastructure", f"the agent's receive() raised {named(error)}")
         finally:
             self.closed = True
@@ -123,8 +127,9 @@ class AgentSide:
                 for item_id, heard in self.loudspeaker.clear(now).items():
                     await self.guarded("played", line.played(item_id, to_seconds(heard)))
             case ToolCall():
-                if self.calls.open(event, now):
-                    self.spawn(self._run_call(line, event))
+                key = self.calls.open(event, now)
+                if key is not None:
+                    self.spawn(self._run_call(line, key, event))
             case ToolCancelled(call_ids=call_ids):
                 self.calls.cancel(call_ids)
             case Transcript():
@@ -139,18 +144,20 @@ class AgentSide:
             case Fault(kind=kind, message=message):
                 self.problem(kind, message)
 
-    async def _run_call(self, line: Line, call: ToolCall) -> None:
+    async def _run_call(self, line: Line, key: str, call: ToolCall) -> None:
         if latency_s := self.toolbox.latency_s(call.name):
             await asyncio.sleep(latency_s)
-        if not self.calls.is_open(call.call_id):
+        if not self.calls.is_open(key):
             return
         try:
             answer = self.toolbox.call(call.name, call.arguments)
         except MockError as error:
             self.problem("suite", str(error))
-            return
-        self.calls.finish(call.call_id, answer, self.clock.now_ticks())
-        await self._answer(line, call.response_id)
+        except BaseException as error:  # noqa: BLE001 - nothing waits in call(): whatever it raises is the mock's doing
+            self.problem("suite", f"{call.name}: the mock tool raised {named(error)}")
+        else:
+            self.calls.finish(key, answer, self.clock.now_ticks())
+            await self._answer(line, call.response_id)
 
     async def _answer(self, line: Line, response_id: str | None) -> None:
         results = self.calls.take_answers(response_id)
@@ -158,10 +165,10 @@ class AgentSide:
             self.calls.answered(results, self.clock.now_ticks())
             await self.guarded("answer", self._hand_over(line, results))
 
-    async def _hand_over(self, line: Line, results: list[ToolResult]) -> None:
+    async def _hand_over(self, line: Line, results: dict[str, ToolResult]) -> None:
         try:
             async with asyncio.timeout(ANSWER_TIMEOUT_S):
-                await line.answer(results)
+                await line.answer(list(results.values()))
         except TimeoutError:
             raise TimeoutError(f"took no result within {ANSWER_TIMEOUT_S:.0f} s") from None
         self.calls.acknowledged(results, self.clock.now_ticks())
@@ -179,6 +186,12 @@ class AgentSide:
         if self._resampler is None:
             self._resampler = (item_id, StreamResampler(audio.rate_hz, RATE_HZ))
         return self._resampler[1].feed(audio.samples)
+
+
+def is_our_cancelling(error: BaseException) -> bool:
+    """Whether an exception is this task being cancelled, and not a CancelledError that somebody else's code raised."""
+    task = asyncio.current_task()
+    return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
 
 
 def named(error: BaseException) -> str:

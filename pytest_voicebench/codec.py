@@ -265,6 +265,9 @@ def _object_decoder(cls: Any) -> Decode:
                     raise
             elif required:
                 raise _Misfit(f"{key} is missing")
-        return cls(**values)
+        try:
+            return cls(**values)
+        except ValueError as error:  # what the class itself refuses
+            raise _Misfit(str(error)) from None
 
     return decode

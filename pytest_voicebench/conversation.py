@@ -6,6 +6,8 @@ Times in memory are *ticks*: whole samples at 24 kHz since the first block of us
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -30,9 +32,28 @@ def to_seconds(ticks: int) -> float:
     return ticks / RATE_HZ
 
 
+_SECRET_NAME = re.compile(r"key|token|secret|passw|auth|credential", re.IGNORECASE)
+_SECRET_IN_URL = re.compile(r"(?<=://)[^/@\s]+@|(?<=[?&])([^=&\s]*)=[^&\s]*")
+
+
+def _shown(name: str, value: Any) -> str | int | float | bool | None:
+    """A setting as reports may show it: no value under a secret's name, no password or query value in a URL."""
+    if not isinstance(name, str) or not isinstance(value, str | int | float | bool | None):
+        raise ValueError(f"AgentInfo: setting {name!r} must be text, a number or a flag, not {value!r}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"AgentInfo: setting {name!r} must be a finite number, not {value!r}")
+    if not isinstance(value, str):
+        return value
+    if _SECRET_NAME.search(name):
+        return "***"
+    return (
+        _SECRET_IN_URL.sub(lambda m: f"{m[1]}=***" if m[1] is not None else "***@", value) if "://" in value else value
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentInfo:
-    """What a report says about an agent. Holds no secrets.
+    """What a report says about an agent. Secrets in `settings` are masked.
 
     `clock` is `virtual` for agents that live in our process and compute inline, `wall` for all others.
     `input_hz` is the rate at which the agent wants the user's audio (24000, 16000, 8000, ...).
@@ -52,9 +73,10 @@ class AgentInfo:
         hz = self.input_hz
         if not isinstance(hz, int) or not 8_000 <= hz <= 48_000 or hz % 50:
             raise ValueError(f"AgentInfo: input_hz must be 8000 to 48000 in steps of 50, not {hz!r}")
-        for name, value in self.settings.items():
-            if not isinstance(value, str | int | float | bool | None):
-                raise ValueError(f"AgentInfo: setting {name} must be text, a number or a flag, not {value!r}")
+        for name in (self.name, self.model or "-", self.transport):
+            if not isinstance(name, str) or not name.isprintable() or not name:
+                raise ValueError(f"AgentInfo: name, model and transport must be printable text, not {name!r}")
+        object.__setattr__(self, "settings", {name: _shown(name, value) for name, value in self.settings.items()})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

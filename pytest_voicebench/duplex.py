@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager
 
 import numpy as np
 
-from pytest_voicebench.agent_side import AgentSide, named
+from pytest_voicebench.agent_side import AgentSide, is_our_cancelling, named
 from pytest_voicebench.agents.checks import line_flaw
 from pytest_voicebench.agents.protocol import Agent, AgentAbsent, Line, Setup
 from pytest_voicebench.audio import BLOCK_TICKS, RATE_HZ, Audio
@@ -19,7 +19,7 @@ from pytest_voicebench.playback import Listener
 from pytest_voicebench.scenario import Scenario, Step
 from pytest_voicebench.steps import StepView, steps_of
 from pytest_voicebench.toolbox import Toolbox
-from pytest_voicebench.user import User, first_tone, recording_warnings
+from pytest_voicebench.user import PATIENCE_TICKS, User, first_tone, recording_warnings
 
 CONNECT_TIMEOUT_S = 30.0
 CLOSE_TIMEOUT_S = 5.0
@@ -28,6 +28,9 @@ STUCK_S = 15.0
 
 WINDOW_TICKS = to_ticks(30.0)
 """How long the recording goes on after the last user step, and how much longer a speaking agent is let finish."""
+
+MOST_STEPS_AT_ONCE = 1_000
+"""More steps than this in one block come from a generator that will never let time pass."""
 
 Progress = Callable[[float], None]
 
@@ -64,6 +67,7 @@ class _Duplex:
         self.ended: EndReason = "problem"
         self.duration_ticks = 0
         self.sent_blocks = 0
+        self.asked_ticks = 0
         self.lateness_ticks: list[int] = []
         self.warnings: tuple[str, ...] = ()
 
@@ -112,7 +116,9 @@ class _Duplex:
             self.side.problem("agent_absent", f"no connection within {CONNECT_TIMEOUT_S:.0f} s")
         except AgentAbsent as error:
             self.side.problem("agent_absent", str(error))
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - any failure to connect is the same outcome
+        except BaseException as error:  # any failure to connect is the same outcome
+            if is_our_cancelling(error):
+                raise
             self.side.problem("agent_absent", f"connect() failed: {named(error)}")
         return None
 
@@ -134,7 +140,9 @@ class _Duplex:
         try:
             async with asyncio.timeout(CLOSE_TIMEOUT_S):
                 await context.__aexit__(None, None, None)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - what was recorded counts, however the line ends
+        except BaseException as error:  # what was recorded counts, however the line ends
+            if is_our_cancelling(error):
+                raise
             self.side.problem("agent", f"closing the line failed: {named(error)}")
 
     async def _send_in_time(self, line: Line) -> None:
@@ -171,8 +179,13 @@ class _Duplex:
     async def _advance_user(self, line: Line, now: int) -> None:
         try:
             self.user.advance(now, self.listener)
+            steps = 0
             while self.user.needs_step and not self.user.hung_up and await self._step_is_there(now):
                 self.user.advance(now, self.listener)
+                steps += 1
+                if steps > MOST_STEPS_AT_ONCE:
+                    self.side.problem("suite", f"the user's steps never wait: over {MOST_STEPS_AT_ONCE} at one moment")
+                    return
         except AudioError as error:  # of a step made at run time; the others were read before the start
             self.side.problem("suite", str(error))
         for text in self.user.take_injections():
@@ -185,13 +198,19 @@ class _Duplex:
             heard = self.side.transcripts.heard(self.side.loudspeaker)
             self.view.agent_texts = tuple(t.heard_text or "" for t in heard if t.speaker == "agent")
             self.next_step = asyncio.ensure_future(anext(self.steps, None))
+            self.asked_ticks = now
             await asyncio.sleep(0)
         if not self.next_step.done():
+            if now - self.asked_ticks > PATIENCE_TICKS:
+                self.side.problem("suite", "the user's steps chose nothing for 30 s")
             return False
         task, self.next_step = self.next_step, None
-        if error := task.exception():
+        step = None
+        if error := asyncio.CancelledError() if task.cancelled() else task.exception():
             self.side.problem("suite", f"the user's steps broke: {named(error)}")
-        self.user.give(None if error else task.result())
+        else:
+            step = task.result()
+        self.user.give(step)
         return True
 
     def _end_reason(self, now: int) -> EndReason | None:
@@ -249,10 +268,14 @@ class _Duplex:
         )
 
     def _delivery(self) -> Delivery:
-        """Blocks that hold the user's speech, and how many left; how late they left on a wall clock."""
+        """Blocks that hold the user's speech, and how many left; how late they left.
+
+        On the virtual clock only an agent that waits inside send() makes blocks late: then, too, that is recorded.
+        """
         planned = max((-(-u.end_ticks // BLOCK_TICKS) for u in self.user.utterances), default=0)
         p50 = p99 = longest = None
-        if self.agent.info.clock == "wall" and self.lateness_ticks:
+        late = self.agent.info.clock == "wall" or any(ticks > 0 for ticks in self.lateness_ticks)
+        if late and self.lateness_ticks:
             p50, p99, longest = (
                 round(float(v) / RATE_HZ, 6) for v in np.percentile(np.maximum(self.lateness_ticks, 0), [50, 99, 100])
             )

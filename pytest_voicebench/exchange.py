@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from pytest_voicebench.agents.protocol import ToolCall, ToolResult, Transcript
@@ -13,45 +13,54 @@ from pytest_voicebench.toolbox import Answer
 
 @dataclass(slots=True)
 class CallBook:
-    """All calls of a conversation in order of arrival. A call id seen twice is one call."""
+    """All calls of a conversation in order of arrival, by a key: the call's id, or `id#2` where an id was used again.
+
+    The same call sent twice with one id is one call; another call with a used id is another call, and counts.
+    """
 
     calls: dict[str, Call] = field(default_factory=dict)
+    _events: dict[str, ToolCall] = field(default_factory=dict)
     _open: set[str] = field(default_factory=set)
     _results: dict[str, ToolResult] = field(default_factory=dict)
     _on_their_way: set[str] = field(default_factory=set)
     _ended_responses: set[str] = field(default_factory=set)
 
-    def open(self, event: ToolCall, now_ticks: int) -> bool:
-        """Enter a call; False if its id is known already."""
-        if event.call_id in self.calls:
-            return False
-        arguments = event.arguments if isinstance(event.arguments, dict) else {}
-        self.calls[event.call_id] = Call(
-            call_id=event.call_id,
+    def open(self, event: ToolCall, now_ticks: int) -> str | None:
+        """Enter a call and return its key; None where it repeats one that is known."""
+        key, number = event.call_id, 1
+        while key in self._events:
+            known = self._events[key]
+            if (known.name, known.arguments) == (event.name, event.arguments):
+                return None
+            number += 1
+            key = f"{event.call_id}#{number}"
+        self._events[key] = event
+        self.calls[key] = Call(
+            call_id=key,
             name=event.name,
-            arguments=arguments,
+            arguments={},  # until the toolbox has read them
             status="failed",
             at_ticks=now_ticks,
             reason="the conversation ended before the tool answered",
             response_id=event.response_id,
         )
-        self._open.add(event.call_id)
-        return True
+        self._open.add(key)
+        return key
 
-    def is_open(self, call_id: str) -> bool:
+    def is_open(self, key: str) -> bool:
         """Whether a call still waits for its tool."""
-        return call_id in self._open
+        return key in self._open
 
     @property
     def pending(self) -> bool:
         """Whether any call has no answer yet, or one that the agent's adapter has not taken."""
         return bool(self._open or self._results or self._on_their_way)
 
-    def finish(self, call_id: str, answer: Answer, now_ticks: int) -> None:
+    def finish(self, key: str, answer: Answer, now_ticks: int) -> None:
         """Enter what the tool said."""
-        self._open.discard(call_id)
-        call = self.calls[call_id]
-        self.calls[call_id] = replace(
+        self._open.discard(key)
+        call = self.calls[key]
+        self.calls[key] = replace(
             call,
             arguments=answer.arguments,
             arguments_text=answer.arguments_text,
@@ -60,44 +69,44 @@ class CallBook:
             reason=answer.reason,
             finished_ticks=now_ticks,
         )
-        self._results[call_id] = ToolResult(
-            call_id=call_id, name=call.name, result=answer.result, is_error=answer.is_error
+        self._results[key] = ToolResult(
+            call_id=self._events[key].call_id, name=call.name, result=answer.result, is_error=answer.is_error
         )
 
     def cancel(self, call_ids: tuple[str, ...]) -> None:
         """Take back calls that have not run; one that has run stays executed, its result is no longer handed over."""
-        for call_id in call_ids:
-            self._results.pop(call_id, None)
-            if call_id in self._open:
-                self._open.discard(call_id)
-                self.calls[call_id] = replace(
-                    self.calls[call_id], status="cancelled", reason="taken back by the agent before it ran"
+        for key in [key for key, event in self._events.items() if event.call_id in call_ids]:
+            self._results.pop(key, None)
+            if key in self._open:
+                self._open.discard(key)
+                self.calls[key] = replace(
+                    self.calls[key], status="cancelled", reason="taken back by the agent before it ran"
                 )
 
     def end_response(self, response_id: str) -> None:
         """No more calls will come in this response."""
         self._ended_responses.add(response_id)
 
-    def take_answers(self, response_id: str | None) -> list[ToolResult]:
-        """Results that can be handed over now: one response's together, and only when all of them are there."""
+    def take_answers(self, response_id: str | None) -> dict[str, ToolResult]:
+        """Results by key that can be handed over now: one response's together, and only when all of them are there."""
         if response_id is not None and response_id not in self._ended_responses:
-            return []
-        ids = [c.call_id for c in self.calls.values() if c.response_id == response_id]
-        if response_id is not None and any(i in self._open for i in ids):
-            return []
-        return [self._results.pop(i) for i in ids if i in self._results]
+            return {}
+        keys = [key for key, event in self._events.items() if event.response_id == response_id]
+        if response_id is not None and any(key in self._open for key in keys):
+            return {}
+        return {key: self._results.pop(key) for key in keys if key in self._results}
 
-    def answered(self, results: list[ToolResult], now_ticks: int) -> None:
+    def answered(self, keys: Iterable[str], now_ticks: int) -> None:
         """Enter when results were handed over."""
-        for result in results:
-            self._on_their_way.add(result.call_id)
-            self.calls[result.call_id] = replace(self.calls[result.call_id], answered_ticks=now_ticks)
+        for key in keys:
+            self._on_their_way.add(key)
+            self.calls[key] = replace(self.calls[key], answered_ticks=now_ticks)
 
-    def acknowledged(self, results: list[ToolResult], now_ticks: int) -> None:
+    def acknowledged(self, keys: Iterable[str], now_ticks: int) -> None:
         """Enter when the agent's adapter had taken them."""
-        for result in results:
-            self._on_their_way.discard(result.call_id)
-            self.calls[result.call_id] = replace(self.calls[result.call_id], acknowledged_ticks=now_ticks)
+        for key in keys:
+            self._on_their_way.discard(key)
+            self.calls[key] = replace(self.calls[key], acknowledged_ticks=now_ticks)
 
 
 @dataclass(slots=True)
@@ -147,4 +156,4 @@ def _words_until(words: tuple[Word, ...], ticks: int) -> str:
 
 def added(totals: Mapping[str, float], counts: Mapping[str, float]) -> dict[str, float]:
     """Usage counts added up by name."""
-    return {name: totals.get(name, 0) + counts.get(name, 0) for name in {**totals, **counts}}
+    return {name: totals.get(name, 0.0) + float(counts.get(name, 0)) for name in {**totals, **counts}}

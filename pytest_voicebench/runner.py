@@ -62,8 +62,11 @@ class Runner:
             finally:
                 self._stop_virtual = None
 
-        with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
-            return runner.run(stoppable())
+        try:
+            with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+                return runner.run(stoppable())
+        except (SystemExit, KeyboardInterrupt) as error:  # Ctrl-C reaches the main thread only: this is the agent's
+            raise RuntimeError(f"a task of the agent raised {type(error).__name__}") from error
 
     async def _on_wall_clock(self, scenario: Scenario, agent: Agent, progress: Progress | None) -> Conversation:
         with self._interval.shortened():
@@ -73,7 +76,7 @@ class Runner:
         if self._wall_loop is None:
             self._wall_loop = asyncio.new_event_loop()
             self._wall_thread = threading.Thread(
-                target=self._wall_loop.run_forever, name="voicebench-wall", daemon=True
+                target=_run, args=(self._wall_loop,), name="voicebench-wall", daemon=True
             )
             self._wall_thread.start()
         return self._wall_loop
@@ -104,6 +107,16 @@ class _SwitchInterval:
             self._holders -= 1
             if self._holders == 0:
                 sys.setswitchinterval(self._usual_s)
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    """Run the loop until it is stopped, whatever a task of an agent raises through it."""
+    while True:
+        try:
+            loop.run_forever()
+        except (SystemExit, KeyboardInterrupt):
+            continue
+        return
 
 
 async def _cancel_all() -> None:

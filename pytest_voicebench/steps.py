@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pytest_voicebench.folder_code import load_functions
@@ -37,9 +38,21 @@ async def steps_of(scenario: Scenario, view: StepView) -> AsyncGenerator[Step, N
     made: Any = load_functions(scenario.suite.folder, [scenario.generator])[scenario.generator](view)
     steps: Any = made if inspect.isasyncgen(made) else _plain(made)
     async for step in steps:
+        if flaw := _flaw(step):
+            raise TypeError(f"{scenario.generator} {flaw}")
         yield step
 
 
 async def _plain(steps: Iterable[Step]) -> AsyncGenerator[Step, None]:
     for step in steps:
         yield step
+
+
+def _flaw(step: object) -> str | None:
+    """Why a step made at run time cannot be played, or None."""
+    if not isinstance(step, Step):
+        return f"yielded {type(step).__name__}, not a Step"
+    speaks = step.kind in ("say", "backchannel", "insert")
+    if speaks and not (isinstance(step.audio, Path) or hasattr(step.audio, "samples")):
+        return f"yielded a {step.kind} whose audio is {type(step.audio).__name__}, not a Path or an Audio"
+    return None

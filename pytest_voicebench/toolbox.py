@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,11 @@ from pytest_voicebench.loading.templates import fill
 from pytest_voicebench.tools import Tool, Toolset
 
 Json = Any
+
+
+MOST_DEPTH = 100
+MOST_RAW = 10_000
+"""Characters that are kept of arguments which are no JSON."""
 
 
 class ToolError(Exception):
@@ -136,20 +142,33 @@ class Toolbox:
     def _as_json(self, tool: Tool, value: Json, what: str) -> Json:
         """The value through JSON and back, so that nothing is shared with the mock."""
         try:
-            return json.loads(json.dumps(value, allow_nan=False))
+            if not _is_json(plain := json.loads(json.dumps(value, allow_nan=False))):
+                raise ValueError(f"nested more than {MOST_DEPTH} deep")
+            return plain
         except (TypeError, ValueError, RecursionError) as error:
             raise MockError(f"{tool.name}: {what} that {tool.answer} gives is not JSON: {error}") from error
 
 
 def _parse(arguments: str | dict[str, Json]) -> tuple[dict[str, Json] | None, str]:
-    """The arguments object, or None where there is none, and the raw text."""
+    """The arguments object, or None where there is none that JSON can hold, and the raw text."""
     if isinstance(arguments, dict):
-        return arguments, json.dumps(arguments, ensure_ascii=False, default=str)
+        return (arguments if _is_json(arguments) else None), repr(arguments)[:MOST_RAW]
     try:
         value = json.loads(arguments, parse_constant=_no_constant)
     except (ValueError, RecursionError):
         return None, arguments
-    return (value if isinstance(value, dict) else None), arguments
+    return (value if isinstance(value, dict) and _is_json(value) else None), arguments
+
+
+def _is_json(value: Json, depth: int = 0) -> bool:
+    """Whether a value is plain JSON that every reader takes: finite numbers, text as keys, at most 100 levels deep."""
+    if isinstance(value, dict):
+        return depth < MOST_DEPTH and all(isinstance(k, str) and _is_json(v, depth + 1) for k, v in value.items())
+    if isinstance(value, list):
+        return depth < MOST_DEPTH and all(_is_json(v, depth + 1) for v in value)
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or isinstance(value, str | int)
 
 
 def _no_constant(word: str) -> None:

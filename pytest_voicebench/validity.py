@@ -19,8 +19,9 @@ CUT_AFTER_TURN_S = 10.0
 def measurement_problems(scenario: Scenario, conversation: Conversation) -> tuple[Problem, ...]:
     """What makes the item `invalid_measurement`; empty where the scores can be trusted.
 
-    Undelivered user audio (unless the agent hung up: that is its own doing), a barge-in that did not overlap heard
-    speech, a recording that we cut before a reply could be demanded, calls timed by another clock, no detection.
+    Undelivered user audio (also where the agent hung up: nobody is judged on what they never heard), a barge-in that
+    did not overlap heard speech, a recording that we cut before a reply could be demanded, calls timed by another
+    clock, no detection.
     """
     found = [
         *_undelivered(conversation),
@@ -41,7 +42,7 @@ def blocks_were_late(conversation: Conversation) -> bool:
 
 def _undelivered(conversation: Conversation) -> list[str]:
     delivery = conversation.delivery
-    if delivery.sent_blocks >= delivery.planned_blocks or conversation.ended == "line_closed":
+    if delivery.sent_blocks >= delivery.planned_blocks:
         return []
     return [f"only {delivery.sent_blocks} of {delivery.planned_blocks} blocks of the user's audio were delivered"]
 

@@ -15,6 +15,7 @@ from pytest_voicebench.conversation import AgentInfo, Call, Conversation, Span, 
 from pytest_voicebench.result import Facts, Result
 from pytest_voicebench.scorecard import ArgumentScore, Manners, Pair, Scorecard, Times
 
+NAMES = st.from_regex(r"[a-z0-9 _.-]+", fullmatch=True)
 ticks = st.integers(min_value=-(2**31), max_value=2**36)
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -47,7 +48,11 @@ conversations = st.builds(
     Conversation,
     item_id=st.text(),
     scenario_sha256=st.text(),
-    agent=st.builds(AgentInfo, name=st.text(), settings=st.dictionaries(st.text(), st.none() | st.integers())),
+    agent=st.builds(
+        AgentInfo,
+        name=st.from_regex(r"[a-z0-9 _.-]+", fullmatch=True),
+        settings=st.dictionaries(st.text(), st.none() | st.integers()),
+    ),
     duration_ticks=ticks,
     ended=st.just("settled"),
     utterances=st.lists(utterances, max_size=2).map(tuple),

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, get_args
 
 import numpy as np
 
-from pytest_voicebench.agents import protocol
-from pytest_voicebench.agents.protocol import AgentAudio, ToolCall, Transcript
+from pytest_voicebench.agents.protocol import (
+    AgentAudio,
+    AgentEvent,
+    Fault,
+    ToolCall,
+    ToolCancelled,
+    Transcript,
+    TurnEnd,
+    Usage,
+)
 from pytest_voicebench.audio import Audio
 
 MIN_RATE_HZ = 8_000
 MAX_RATE_HZ = 192_000
 
 _LINE_METHODS = ("send", "receive", "answer", "played", "inject")
-_EVENTS = (
-    protocol.Ready,
-    protocol.AgentAudio,
-    protocol.PlaybackClear,
-    protocol.ToolCall,
-    protocol.ToolCancelled,
-    protocol.Transcript,
-    protocol.TurnEnd,
-    protocol.Usage,
-    protocol.Fault,
-)
+_EVENTS = get_args(AgentEvent)
 
 
 def line_flaw(line: object) -> str | None:
@@ -41,14 +40,36 @@ def event_flaw(event: Any) -> str | None:
         return f"receive() gave a {type(event).__name__}, which is no event: see pytest_voicebench.agents.protocol"
     if isinstance(event, AgentAudio):
         return _audio_flaw(event.audio)
-    if isinstance(event, ToolCall):
-        if not isinstance(event.call_id, str) or not isinstance(event.name, str):
-            return "ToolCall: call_id and name must be text"
-        if not isinstance(event.arguments, str | dict):
-            return f"ToolCall: arguments must be JSON text or a dict, not {type(event.arguments).__name__}"
-    if isinstance(event, Transcript) and not isinstance(event.text, str):
-        return f"Transcript: text must be text, not {type(event.text).__name__}"
+    return _text_flaw(event)
+
+
+def _text_flaw(event: Any) -> str | None:
+    """What is wrong with the texts and numbers of an event, or None."""
+    match event:
+        case ToolCall(call_id=str(), name=str(), arguments=str() | dict(), response_id=str() | None):
+            return None
+        case ToolCall():
+            return "ToolCall: call_id and name must be text, arguments JSON text or a dict, response_id text or None"
+        case ToolCancelled(call_ids=call_ids) if not all(isinstance(c, str) for c in call_ids):
+            return "ToolCancelled: call_ids must be texts"
+        case Transcript(text=text, speaker=speaker) if not isinstance(text, str) or speaker not in ("user", "agent"):
+            return f"Transcript: text must be text and speaker user or agent, not {speaker!r}"
+        case TurnEnd(response_id=response_id) if not isinstance(response_id, str | None):
+            return f"TurnEnd: response_id must be text or None, not {response_id!r}"
+        case Usage(counts=counts) if not all(_is_count(name, value) for name, value in counts.items()):
+            return "Usage: counts must be finite numbers by name"
+        case Fault(kind=kind, message=message) if kind not in ("infrastructure", "agent") or not isinstance(
+            message, str
+        ):
+            return f"Fault: kind must be infrastructure or agent and message text, not {kind!r}"
     return None
+
+
+def _is_count(name: object, value: Any) -> bool:
+    try:
+        return isinstance(name, str) and math.isfinite(value)
+    except (TypeError, OverflowError):
+        return False
 
 
 def _audio_flaw(audio: Any) -> str | None:

@@ -18,6 +18,9 @@ class LocalSettings:
 
     `prompt` is text that the recogniser takes for what was said before: how things are spelled, words to expect.
 
+    Speech starts where the detector's chance reaches `speech_on`, or `speech_on_loud` where the sound stands
+    `loud_over_noise_db` above the noise; it ends below `speech_off`, unless it is still that loud.
+
     A reply cut before `continued_s` of it was heard did not end the user's turn: what follows belongs to it.
     A turn ends after `endpoint_s` of silence, or after `endpoint_open_s` where the words so far are plainly unfinished.
     Recognition and speech are computed inline, which takes no virtual time; what a cascade would take is charged as
@@ -36,6 +39,8 @@ class LocalSettings:
     barge_in_s: float = 0.3
     speech_on: float = 0.5
     speech_off: float = 0.35
+    speech_on_loud: float = 0.1
+    loud_over_noise_db: float = 14.0
     gate_dbfs: float = -55.0
     gate_over_noise_db: float = 8.0
     least_speech_s: float = 0.25

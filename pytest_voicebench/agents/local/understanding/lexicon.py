@@ -61,18 +61,37 @@ for _number, _line in enumerate(_GROUPS):
 SEARCH_GROUP = GROUP_OF[stem("search")][0]
 PRICE_GROUP = GROUP_OF[stem("fee")][0]
 
-ENUM_SYNONYMS = """
+_SAID_FOR = """
 driving drive car drove automobile
-transit bus train subway metro tram underground rail transport
+transit bus train subway metro tram underground rail transport transportation
 walking walk foot walked
 cycling bicycling bike bicycle cycle biking
+license licence
+id identity identification
+passport passports
+permit visa
+electricity electric electrical power
+phone mobile cell cellphone telephone
+internet wifi broadband wi-fi
+savings saving
+joint shared
+parking garage
+laundry washer washing-machine
+furnished furniture
+pets pet dog dogs cat cats animals pet-friendly
+balcony terrace
+neighborhood neighbourhood area district
+bedrooms bedroom rooms
+bathrooms bathroom bath baths
 yes true on
 no false off
 cheap economy coach
-business
-high urgent important
-low minor
 """.strip().splitlines()
+
+SAID_FOR = {stem(line.split()[0]): tuple(line.split()) for line in _SAID_FOR}
+"""What one may say for a declared value: words, or several joined by hyphens."""
+
+PRICE_WORDS = ("budget", "rent", "cost", "price")
 
 DETERMINERS = word_set("""
     a an the my our your his her their its this that these those some any another one's new

@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from pytest_voicebench.agents.local.understanding.choices import find_choices, settled_choices
 from pytest_voicebench.agents.local.understanding.intents import Request
-from pytest_voicebench.agents.local.understanding.kinds import Kind, Role, head_words, kind_of, name_words, role_of
-from pytest_voicebench.agents.local.understanding.lexicon import ENUM_SYNONYMS, STOPS, concepts
+from pytest_voicebench.agents.local.understanding.kinds import (
+    Kind,
+    Role,
+    head_words,
+    is_bounding,
+    kind_of,
+    name_words,
+    role_of,
+    setting_name,
+)
+from pytest_voicebench.agents.local.understanding.lexicon import STOPS, concepts
 from pytest_voicebench.agents.local.understanding.mentions import Mention, joined, negated, taken_back
 from pytest_voicebench.agents.local.understanding.wording import word_set
 from pytest_voicebench.agents.local.understanding.words import Token, stem
@@ -23,7 +33,6 @@ _WEAK = {"goal": word_set("in at for into"), "source": word_set("at out of"), "n
 _NAMED_BY = word_set("for is name under named passenger , me as it's called be that's")
 _TITLES = word_set("name passenger mister mr mrs ms miss doctor dr")
 _VAGUE = word_set("place home house job office work apartment flat address hotel school")
-_ALTERABLE: frozenset[Kind] = frozenset(("identifier", "place", "currency", "money", "person", "date"))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -54,19 +63,37 @@ class Turn:
 def fill_typed(turn: Turn, request: Request, filled: dict[str, list[Mention]], anywhere: bool = False) -> None:
     """Adds to `filled` the values of all but free-text parameters; `anywhere` looks beyond the request's stretch."""
     scope = None if anywhere else request
+    if setting_name(request.tool) is not None:
+        return
     for kind in _ORDER:
         parameters = [p for p in request.tool.parameters.values() if kind_of(p) == kind and p.name not in filled]
         parameters.sort(key=lambda p: ("goal", "source", "none").index(role_of(p)))
         if kind == "currency":
             _fill_currencies(turn, scope, parameters, filled)
             continue
+        if kind == "enum":
+            _fill_choices(turn, scope, parameters, filled)
+            continue
         for parameter in parameters:
             candidates = _FINDERS[kind](turn, scope, parameter)
             if candidates:
-                filled[parameter.name] = settle(
-                    turn.tokens, candidates, kind in _ALTERABLE and not _bounding(parameter)
-                )
+                filled[parameter.name] = settle(turn.tokens, candidates, False)
                 turn.use(candidates)
+
+
+def _fill_choices(
+    turn: Turn, scope: Request | None, parameters: Sequence[Parameter], filled: dict[str, list[Mention]]
+) -> None:
+    for parameter in parameters:
+        found = [
+            m
+            for m in find_choices(turn.tokens, parameter)
+            if (scope is None or scope.covers(m.start)) and not turn.used & set(range(m.start, m.end))
+        ]
+        chosen = settled_choices(turn.tokens, found, False)
+        if chosen:
+            filled[parameter.name] = chosen
+            turn.use(chosen)
 
 
 def settle(tokens: Sequence[Token], candidates: Sequence[Mention], several: bool) -> list[Mention]:
@@ -101,10 +128,6 @@ def inherit_bounds(tokens: Sequence[Token], numbers: Sequence[Mention]) -> list[
     return result
 
 
-def _bounding(parameter: Parameter) -> bool:
-    return bool({"max", "min", "maximum", "minimum", "limit", "budget"} & set(name_words(parameter)))
-
-
 def _find_plain(kind: str) -> Callable[[Turn, Request | None, Parameter], list[Mention]]:
     def find(turn: Turn, scope: Request | None, parameter: Parameter) -> list[Mention]:
         return turn.of_kind(kind, scope)
@@ -116,7 +139,7 @@ def _find_money(turn: Turn, scope: Request | None, parameter: Parameter) -> list
     numbers = turn.of_kind("number", scope)
     heads = {c for w in head_words(parameter) for c in concepts(w)}
     units = [n for n in numbers if n.unit.isupper() and len(n.unit) == 3]
-    if _bounding(parameter):
+    if is_bounding(parameter):
         chosen = [n for n in numbers if n.bound] or units
         return chosen or [n for n in numbers if n.value >= 100 and not _counts(n, heads)]
     return units or [n for n in numbers if not n.bound] or numbers
@@ -220,24 +243,6 @@ def _is_name_word(token: Token) -> bool:
     return token.capital and token.low not in _TITLES and token.low.replace("'", "").isalpha()
 
 
-def _find_enum(turn: Turn, scope: Request | None, parameter: Parameter) -> list[Mention]:
-    found = []
-    for i, token in enumerate(turn.tokens):
-        if i in turn.used or (scope is not None and not scope.covers(i)):
-            continue
-        for value in parameter.enum:
-            if stem(token.low) in {stem(w) for w in _ways_to_say(str(value))}:
-                found.append(Mention(kind="enum", value=value, start=i, end=i + 1))
-    return [m for m in found if not negated(turn.tokens, m.start)]
-
-
-def _ways_to_say(value: str) -> list[str]:
-    for line in ENUM_SYNONYMS:
-        if value.lower() in line.split():
-            return line.split()
-    return [value.lower(), *value.lower().replace("_", " ").split()]
-
-
 def _find_boolean(turn: Turn, scope: Request | None, parameter: Parameter) -> list[Mention]:
     heads = head_words(parameter)
     for i, token in enumerate(turn.tokens):
@@ -254,7 +259,6 @@ _FINDERS: dict[Kind, Callable[[Turn, Request | None, Parameter], list[Mention]]]
     "count": _find_count,
     "place": _find_places,
     "person": _find_persons,
-    "enum": _find_enum,
     "boolean": _find_boolean,
 }
 

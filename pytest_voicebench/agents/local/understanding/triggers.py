@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from pytest_voicebench.agents.local.understanding.lexicon import ENUM_SYNONYMS, STOPS, concepts
+from pytest_voicebench.agents.local.understanding.lexicon import SAID_FOR, STOPS, concepts
 from pytest_voicebench.agents.local.understanding.wording import word_set, words_of
 from pytest_voicebench.agents.local.understanding.words import Token, stem
 from pytest_voicebench.tools import Tool
@@ -119,7 +119,5 @@ _VERBAL = frozenset(
 
 
 def _enum_words(value: str) -> list[str]:
-    for line in ENUM_SYNONYMS:
-        if value in line.split():
-            return line.split()
-    return [value]
+    words = value.split("_")
+    return [*words, *(w for word in words for w in SAID_FOR.get(stem(word), ()) if "-" not in w)]

@@ -1,0 +1,85 @@
+"""What is looked for: the object of "search for", "find me", "do you have", else of "I need"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pytest_voicebench.agents.local.understanding.intents import Request
+from pytest_voicebench.agents.local.understanding.lexicon import DETERMINERS, STOPS, concepts
+from pytest_voicebench.agents.local.understanding.mentions import Mention, negated, taken_back
+from pytest_voicebench.agents.local.understanding.seeking import seeking_before
+from pytest_voicebench.agents.local.understanding.slots import Turn
+from pytest_voicebench.agents.local.understanding.wording import word_set
+from pytest_voicebench.agents.local.understanding.words import Token, stem
+from pytest_voicebench.tools import Parameter
+
+_VAGUE = word_set("""
+    result results option options thing things one ones way ways month week number information details kind sort type
+    settings dollars stuff bit lot list profile file name money time budget price present gift idea item items
+    something order help favor question moment second minute day days couple
+    """)
+_MEASURES = word_set("pair set couple pack box kind type sort bag bottle")
+_WITHIN = 10
+
+
+def things_sought(turn: Turn, request: Request, parameter: Parameter) -> list[Mention]:
+    """The plainest objects of a search, in order, corrected ones left out; those of a wish only where none is plain."""
+    objects = _objects(turn.tokens, turn.of_kind("phrase", request), request)
+    plain = {m.start: seeking_before(turn.tokens, m.start) for m in objects}
+    most = max(plain.values(), default=0)
+    things: list[Mention] = []
+    for thing in objects:
+        before = things[-1] if things else None
+        corrects = before is not None and thing.start - before.end <= _WITHIN and _corrects(turn.tokens, before, thing)
+        if corrects and before is not None:
+            things[-1] = thing
+        elif plain[thing.start] == most:
+            things.append(thing)
+    return [_whole(turn.tokens, t) for t in things]
+
+
+def _corrects(tokens: Sequence[Token], before: Mention, thing: Mention) -> bool:
+    same_head = _head(before) == _head(thing) and thing.start - before.end <= 4
+    return same_head or (taken_back(tokens, before.end, thing.start) and thing.cue not in ("and", "because"))
+
+
+def _objects(tokens: Sequence[Token], phrases: Sequence[Mention], request: Request) -> list[Mention]:
+    objects: list[Mention] = []
+    about = {c for w in request.tool.name.split("_") for c in concepts(w)}
+    for phrase in phrases:
+        words = str(phrase.value).split()
+        if words[-1].lower() in ("ones", "one") and objects and len(words) > 1 and phrase.start - objects[-1].end < 6:
+            value = " ".join([*words[:-1], str(objects[-1].value)])
+            objects[-1] = replace(objects[-1], value=value, end=phrase.end)
+        elif (
+            not all(about & set(concepts(w)) for w in words)
+            and words[-1].lower() not in _VAGUE
+            and not negated(tokens, phrase.start)
+            and _is_object(tokens, phrase)
+        ):
+            objects.append(phrase)
+    return objects
+
+
+def _is_object(tokens: Sequence[Token], phrase: Mention) -> bool:
+    if phrase.cue == "for":
+        return seeking_before(tokens, phrase.start) > 1
+    return phrase.cue not in ("in", "at", "on", "from", "with", "under", "to", "by", "into", "about", "as", "without")
+
+
+def _head(phrase: Mention) -> str:
+    return stem(str(phrase.value).split()[-1])
+
+
+def _whole(tokens: Sequence[Token], thing: Mention) -> Mention:
+    """Without a measure ("a pair of"), with whom it is for where that is a kind: "a raincoat for kids"."""
+    words = str(thing.value).split()
+    if len(words) > 2 and words[1].lower() == "of" and words[0].lower() in _MEASURES:
+        words = words[2:]
+    after = tokens[thing.end : thing.end + 3]
+    whom = after[1] if len(after) > 1 and after[0].low == "for" else None
+    closed = len(after) < 3 or not after[2].is_word or after[2].low in STOPS
+    if whom is not None and whom.is_word and whom.low not in STOPS | DETERMINERS and whom.low.isalpha() and closed:
+        words += ["for", whom.text]
+    return replace(thing, value=" ".join(words))

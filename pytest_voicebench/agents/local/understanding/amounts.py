@@ -167,7 +167,8 @@ def _priced(tokens: Sequence[Token], start: int, end: int) -> bool:
 
 
 def _after_nation_or_number(tokens: Sequence[Token], i: int) -> bool:
-    return bool(i) and (number_at(tokens, i - 1) is not None or (tokens[i - 1].capital and i > 1))
+    scaled = bool(i) and tokens[i - 1].low in SCALES
+    return bool(i) and (scaled or number_at(tokens, i - 1) is not None or (tokens[i - 1].capital and i > 1))
 
 
 def _pronoun(tokens: Sequence[Token], start: int, end: int) -> bool:

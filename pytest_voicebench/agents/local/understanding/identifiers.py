@@ -50,13 +50,14 @@ def find_identifiers(tokens: Sequence[Token], taken: set[int]) -> list[Mention]:
 
 def _run_at(tokens: Sequence[Token], start: int, taken: set[int], correcting: bool) -> Mention | None:
     atoms: list[_Atom] = []
-    i = start
+    i, commas = start, 0
     while i < len(tokens) and i not in taken:
         atom = _atom_at(tokens, i, bool(atoms))
         if atom is not None:
             atoms.append(atom)
             i = atom.end
-        elif atoms and _continues(tokens, i) and not _starts_again(tokens, i, atoms):
+        elif atoms and (_continues(tokens, i) or _goes_on(tokens, i, commas)) and not _starts_again(tokens, i, atoms):
+            commas += tokens[i].text == ","
             i += 1
         else:
             break
@@ -66,8 +67,18 @@ def _run_at(tokens: Sequence[Token], start: int, taken: set[int], correcting: bo
     return Mention(kind="identifier", value="".join(a.text for a in atoms).upper(), start=start, end=atoms[-1].end)
 
 
+def _goes_on(tokens: Sequence[Token], i: int, commas: int) -> bool:
+    """One more digit after a comma, where commas have parted the ones before: "P, 7, 0, 3, 2 first"."""
+    if tokens[i].text != "," or not commas or i + 1 >= len(tokens):
+        return False
+    after = tokens[i + 2].low if i + 2 < len(tokens) else ""
+    return len(tokens[i + 1].low) == 1 and tokens[i + 1].low.isdigit() and after not in ("of", "bedroom", "bedrooms")
+
+
 def _atom_at(tokens: Sequence[Token], i: int, inside: bool) -> _Atom | None:
     token, low = tokens[i], tokens[i].low
+    if low in _TIMES and i + 1 < len(tokens) and tokens[i + 1].low in ("floor", "for", "fore"):
+        return _Atom(text="4" * _TIMES[low], end=i + 2, sure=True)
     if low in _TIMES and i + 1 < len(tokens) and (one := _atom_at(tokens, i + 1, inside)) and len(one.text) == 1:
         return _Atom(text=one.text * _TIMES[low], end=one.end, sure=True)
     if len(low) == 1 and low.isalpha():
@@ -202,7 +213,7 @@ def _plausible(tokens: Sequence[Token], start: int, atoms: Sequence[_Atom]) -> b
         return any(a.sure for a in atoms) or any(len(a.text) == 1 and a.text.isalpha() for a in atoms)
     if letters:
         return len(atoms) >= 3 and all(len(a.text) == 1 for a in atoms)
-    if len(atoms) >= 3:
+    if len(text) >= 5:
         return True
     return _cued(tokens, start) and (len(text) >= 3 or len(atoms) >= 2)
 

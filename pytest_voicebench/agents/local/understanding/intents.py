@@ -13,6 +13,7 @@ from pytest_voicebench.agents.local.understanding.lexicon import (
     concepts,
 )
 from pytest_voicebench.agents.local.understanding.mentions import Mention, marker_at
+from pytest_voicebench.agents.local.understanding.seeking import seeking_before
 from pytest_voicebench.agents.local.understanding.triggers import DEEDS, EMPTY, Triggers
 from pytest_voicebench.agents.local.understanding.wording import word_set
 from pytest_voicebench.agents.local.understanding.words import Token
@@ -25,9 +26,13 @@ SWITCH = 1.2
 """What each request must be worth beyond what it says: speech is not divided without need."""
 
 _MISSING, _STRANGE = 0.3, 0.9
-_ASKED = 1.05
 _WORSE = 1.5  # a tool that fits a stretch so much worse than another is not meant
-_WISHED = 0.15
+_ASKING_WORTH = 0.15
+_SOUGHT, _WISHED, _WISHED_LIMITED = 1.6, 0.5, 1.3
+_NO_THINGS = word_set("""
+    thing things time way bit lot something anything present gift idea help question questions option options result
+    results seat seats name number places information details cash money today tomorrow available
+    """)
 _TAKEN_BACK = 1.2  # what follows "no, sorry" is rarely a new request
 _EVIDENCE = {
     "currency": 1.5,
@@ -37,6 +42,8 @@ _EVIDENCE = {
     "counted": 0.8,
     "place": 0.2,
     "person": 0.2,
+    "named": 0.6,
+    "picked": 0.4,
     "money": 0.15,
     "count": 0.1,
 }
@@ -46,7 +53,8 @@ _ASKING = word_set("""
     need want find search look show get looking searching have any sell recommend thinking after buy interested like
     got order carry
     """)
-_HAVING = word_set("got get have")  # do not ask for what follows at once: "I got married"
+_NAMING = word_set("for under name is named passenger as it's")
+_PICKS = word_set("cheapest first second third last it one them")
 _SPLITTERS = word_set("and then also plus but so")
 
 
@@ -139,19 +147,31 @@ def _worth(
 ) -> float | None:
     """What it is worth to read a stretch as a request of a tool; None where too little speaks for it."""
     own, deeds = words
-    if any(is_free_search(p) for p in tool.parameters.values()) and _asks_for_thing(tokens, mentions, elsewhere):
-        own += _ASKED
+    asked = _asked_for(tokens, mentions, elsewhere) if any(is_free_search(p) for p in tool.parameters.values()) else 0.0
+    if asked:
+        own += asked
     kinds = _kinds_said(tool, mentions)
     accepted = {kind_of(p) for p in tool.parameters.values()} | ({"address"} if _takes_address(tool) else set())
-    evidence = sum(_EVIDENCE[k] for k in sorted(kinds & (accepted | {"counted"}) & set(_EVIDENCE)))
+    if "person" in accepted and _names_someone(mentions):
+        kinds.add("named")
+    if "identifier" in accepted and later and _PICKS & {t.low for t in stretch}:
+        kinds.add("picked")
+    evidence = sum(_EVIDENCE[k] for k in sorted(kinds & (accepted | {"counted", "named", "picked"}) & set(_EVIDENCE)))
     if own + evidence < _LEAST_SAID or own + evidence + deeds < THRESHOLD:
         return None
     if searches(tool) and any(t.low in _ASKING for t in stretch):
-        deeds += _WISHED
+        deeds += _ASKING_WORTH
     required = [kind_of(p) for p in tool.parameters.values() if p.required]
     missing = sum(k not in kinds and not (k == "identifier" and later) for k in required)
     strange = len({"date", "identifier", "currency", "address"} & kinds - accepted)
     return own + deeds + evidence - _MISSING * missing - _STRANGE * strange - SWITCH
+
+
+def _names_someone(mentions: Sequence[Mention]) -> bool:
+    return any(
+        m.kind == "phrase" and m.bound and m.cue in _NAMING and len(str(m.value).split()) > 1 and m.value[0].isalpha()
+        for m in mentions
+    )
 
 
 def _corrects(tokens: Sequence[Token], first: int) -> bool:
@@ -191,24 +211,26 @@ def _kinds_said(tool: Tool, mentions: Sequence[Mention]) -> set[str]:
     return kinds | ({"count"} if "counted" in kinds else set())
 
 
-def _asks_for_thing(tokens: Sequence[Token], mentions: Sequence[Mention], elsewhere: set[str]) -> bool:
-    """A wish, and close after it a thing that no other tool is about: "do you have any hiking boots"."""
+def _asked_for(tokens: Sequence[Token], mentions: Sequence[Mention], elsewhere: set[str]) -> float:
+    """How plainly a thing is asked for that no other tool is about: "do you have any hiking boots"."""
     about = elsewhere | DEEDS
+    limited = any(m.kind == "number" and m.bound for m in mentions)
+    most = 0.0
     for mention in mentions:
-        words = str(mention.value).split()
-        numbered = any(m.kind == "identifier" and 0 <= m.start - mention.end < 2 for m in mentions)
+        words = str(mention.value).lower().split()
         if (
-            mention.kind == "phrase"
-            and words[0][0].isalpha()
-            and not numbered
-            and not any(about & set(concepts(w)) for w in words)
+            mention.kind != "phrase"
+            or mention.bound
+            or not words[0][0].isalpha()
+            or mention.cue in ("to", "from", "in", "on", "at", "of")
+            or words[-1] in _NO_THINGS
+            or any(about & set(concepts(w)) for w in words)
+            or any(m.kind == "identifier" and 0 <= m.start - mention.end < 2 for m in mentions)
         ):
-            before = {t.low for t in tokens[max(0, mention.start - 6) : mention.start]}
-            at_once = mention.start > 0 and tokens[mention.start - 1].low in _HAVING
-            asked = before & (_ASKING - _HAVING if at_once else _ASKING)
-            if asked and mention.cue not in ("to", "from", "in"):
-                return True
-    return False
+            continue
+        plain = seeking_before(tokens, mention.start)
+        most = max(most, _SOUGHT if plain == 3 else (_WISHED_LIMITED if limited else _WISHED) if plain == 2 else 0.0)
+    return most
 
 
 def searches(tool: Tool) -> bool:

@@ -9,7 +9,7 @@ from pytest_voicebench.agents.local.understanding.words import stem
 
 _GROUPS = """
 search find look show browse hunt seek explore shop
-book reserve reservation
+book reserve reservation seat passenger
 flight fly plane airfare flew airplane
 track trace where status whereabouts locate arrive ship
 order package parcel shipment delivery purchase

@@ -267,7 +267,6 @@ def _as_type(value: Json, parameter: Parameter) -> Json:
 
 
 def _ordered(steps: Sequence[Step]) -> list[Step]:
-    """Steps that can be taken first; one that lacks arguments and repeats a complete one's tool is a false start."""
-    done = {s.tool for s in steps if not s.missing}
-    open_ = [s for s in steps if s.missing and s.tool not in done]
-    return [*(s for s in steps if not s.missing), *open_]
+    """The steps that can be taken; only where there is none, what is asked back."""
+    done = [s for s in steps if not s.missing]
+    return done or list(steps)

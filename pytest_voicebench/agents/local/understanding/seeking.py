@@ -9,6 +9,7 @@ from pytest_voicebench.agents.local.understanding.words import Token, stem
 
 _SEEKING = frozenset(stem(w) for w in words_of("search look hunt shop browse find show seek sell carry recommend"))
 _WISHING = frozenset(stem(w) for w in words_of("need want get like buy after have order"))
+_DENIED = frozenset(("don't", "not", "didn't", "never", "won't", "doesn't"))
 _FAR = 7
 _PLAIN, _WISH = 3, 2
 
@@ -21,6 +22,8 @@ def seeking_before(tokens: Sequence[Token], start: int) -> int:
         low, base = tokens[i].low, stem(tokens[i].low)
         if low in ("because", "so", "and", "but", "that", "when", "since", "he", "she", "they") and not wished:
             break
+        if low in _DENIED:
+            return 0
         if base in _SEEKING or (low == "have" and "you" in {t.low for t in tokens[max(0, i - 2) : i + 3]}):
             return _PLAIN
         if base in _WISHING and low not in ("had", "got", "gets"):

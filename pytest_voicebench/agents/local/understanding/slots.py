@@ -17,7 +17,7 @@ from pytest_voicebench.agents.local.understanding.kinds import (
     role_of,
     setting_name,
 )
-from pytest_voicebench.agents.local.understanding.lexicon import STOPS, concepts
+from pytest_voicebench.agents.local.understanding.lexicon import DETERMINERS, PREPOSITIONS, STOPS, concepts
 from pytest_voicebench.agents.local.understanding.mentions import Mention, joined, negated, taken_back
 from pytest_voicebench.agents.local.understanding.wording import word_set
 from pytest_voicebench.agents.local.understanding.words import Token, stem
@@ -31,6 +31,7 @@ _STRONG = {
 }
 _WEAK = {"goal": word_set("in at for into"), "source": word_set("at out of"), "none": word_set("for of")}
 _NAMED_BY = word_set("for is name under named passenger , me as it's called be that's")
+_RANKS = word_set("cheapest first second third last one 1")
 _TITLES = word_set("name passenger mister mr mrs ms miss doctor dr")
 _VAGUE = word_set("place home house job office work apartment flat address hotel school")
 
@@ -174,6 +175,7 @@ def _find_places(turn: Turn, scope: Request | None, parameter: Parameter) -> lis
     named = [p for p in strong if _is_name(p)]
     if named:
         return named
+    strong = [p for p in strong if p.cue == "from" or _is_noun(turn.tokens, p)]
     followed = [q for p in strong if (q := _explained_by(p, phrases))]
     weak = [p for p in phrases if p.cue in _WEAK[role] and _is_name(p)]
     if role == "goal" and len(weak) > 1 and not taken_back(turn.tokens, weak[0].end, weak[-1].start):
@@ -181,7 +183,19 @@ def _find_places(turn: Turn, scope: Request | None, parameter: Parameter) -> lis
     loose = [
         p for p in phrases if _is_name(p) and p.cue not in _other_cues(role) and p.cue not in ("for", "name", "under")
     ]
-    return followed or weak or strong or loose
+    return followed or weak or [p for p in strong if not loose or p.cue == "from"] or loose or _visited(turn, phrases, role)
+
+
+def _is_noun(tokens: Sequence[Token], phrase: Mention) -> bool:
+    """After "to" a bare word may be a verb ("to surprise my dad"): a noun has an article, is long, or ends its clause."""
+    article = phrase.start > 0 and tokens[phrase.start - 1].low in DETERMINERS
+    after = tokens[phrase.end] if phrase.end < len(tokens) else None
+    return article or " " in str(phrase.value) or after is None or after.is_punctuation or after.low in PREPOSITIONS
+
+
+def _visited(turn: Turn, phrases: Sequence[Mention], role: Role) -> list[Mention]:
+    """A name after "see", "visit", "about": where one wants to be."""
+    return [p for p in phrases if _is_name(p) and p.cue in ("see", "visit", "about", "at")] if role != "source" else []
 
 
 def _other_cues(role: Role) -> frozenset[str]:
@@ -204,6 +218,8 @@ def _is_name(phrase: Mention) -> bool:
 def _about_tool(phrase: Mention, scope: Request | None) -> bool:
     if scope is None:
         return False
+    if not phrase.bound and {w.lower() for w in str(phrase.value).split()} & _RANKS:
+        return True
     about = {c for w in scope.tool.name.split("_") for c in concepts(w)}
     return not phrase.bound and all(about & set(concepts(w)) for w in str(phrase.value).split())
 

@@ -16,6 +16,8 @@ _NAME, _PARAMETER, _DESCRIPTION, _VALUE = 1.0, 0.4, 0.45, 0.4
 EMPTY = word_set("""
     type name value number for a an of the on to where that from from_ with one file kind id is
     """)
+_DULL = word_set("way place one another long takes part what in is")  # of descriptions
+_DENIERS = word_set("don't not never haven't didn't won't without")
 _CLUES = {
     "how long": "commute",
     "how far": "commute",
@@ -49,6 +51,8 @@ class Triggers:
         """The concepts in a stretch of speech, with how surely each was said."""
         said: dict[str, float] = {}
         for i, token in enumerate(tokens):
+            if _denied(tokens, i):
+                continue
             if token.is_word and (token.low not in EMPTY or _is_id_document(tokens, i)) and not _orders(tokens, i):
                 said |= dict.fromkeys(concepts(token.low), 1.0)
                 led = i + 1 < len(tokens) and tokens[i + 1].low in ("the", "it", "that", "one", "them")
@@ -72,6 +76,12 @@ class Triggers:
         if low in STOPS or len(low) < 4:
             return []
         return [c for w, c in self._words.items() if len(w) == len(low) and w[0] == low[0] and _distance(w, low) == 1]
+
+
+def _denied(tokens: Sequence[Token], i: int) -> bool:
+    """Whether a deed is said not to be wanted: "don't book anything yet"."""
+    before = tokens[max(0, i - 2) : i]
+    return any(t.low in _DENIERS for t in before) and not any(t.is_punctuation for t in before)
 
 
 def _is_id_document(tokens: Sequence[Token], i: int) -> bool:
@@ -104,7 +114,7 @@ def _weights(tool: Tool) -> dict[str, float]:
     for words, weight in sources:
         for word in words:
             word = "".join(c for c in word.lower() if c.isalpha())
-            if word and word not in EMPTY and (word not in STOPS or stem(word) in _VERBAL):
+            if word and word not in EMPTY | (_DULL if weight == _DESCRIPTION else frozenset()) and (word not in STOPS or stem(word) in _VERBAL):
                 for concept in concepts(word):
                     weights[concept] = max(weight, weights.get(concept, 0))
     return weights

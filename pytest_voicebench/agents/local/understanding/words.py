@@ -94,7 +94,19 @@ def _with_numbers_reheard(tokens: Sequence[Token]) -> list[Token]:
         if token.low in _REHEARD and (of_them or (counted and not _fits_before_noun(tokens, i))):
             number = _REHEARD[token.low]
             heard[i] = Token(text=number, low=number, glued=token.glued)
+        elif token.low in ("to", "too", "do", "for") and _stands_for_number(tokens, i):
+            number = _REHEARD[token.low]
+            heard[i] = Token(text=number, low=number, glued=token.glued)
     return heard
+
+
+def _stands_for_number(tokens: Sequence[Token], i: int) -> bool:
+    """A preposition that nothing follows, where a number is due: "make it to, please", "at least do.", "wait, for,"."""
+    after = tokens[i + 1]
+    if not after.is_punctuation and after.low != "please":
+        return False
+    before = [t.low for t in tokens[max(0, i - 2) : i]]
+    return before in (["make", "it"], ["at", "least"], ["make", "that"]) or before in (["wait", ","], ["no", ","])
 
 
 def _fits_before_noun(tokens: Sequence[Token], i: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pytest_voicebench.agents.local.understanding.lexicon import STOPS
 from pytest_voicebench.agents.local.understanding.mentions import Mention
@@ -67,6 +68,8 @@ _NATION = {
     "philippine": {"MXN": "PHP"},
     "filipino": {"MXN": "PHP"},
     "kenyan": {"KES": "KES"},
+    "czech": {"CZK": "CZK"},
+    "check": {"CZK": "CZK"},
 }
 _OF_NATION = {
     nation: code
@@ -80,6 +83,7 @@ _OF_NATION = {
 }  # fmt: skip
 _SIGNS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY"}
 _AMBIGUOUS = frozenset(("won", "real", "try", "crown", "crowns", "rub", "dong", "pound"))
+_DIVIDERS = word_set("to in into from and for how")
 _UPPER = word_set("""
     under below max maximum most budget tops limit cap capped ceiling within less cheaper exceed above beyond afford
     spend over more
@@ -121,7 +125,22 @@ def find_currencies(tokens: Sequence[Token]) -> list[Mention]:
                 bound=_priced(tokens, start, i + 1),
             )
         )
-    return found
+    return _most_precise(tokens, found)
+
+
+def _most_precise(tokens: Sequence[Token], found: Sequence[Mention]) -> list[Mention]:
+    """Without "dollars" where "I mean Canadian dollars" follows at once."""
+    kept: list[Mention] = []
+    for mention in found:
+        before = kept[-1] if kept else None
+        if before is not None and mention.end - mention.start > 1 and before.end - before.start == 1:
+            between = {t.low for t in tokens[before.end : mention.start]}
+            base = _CODE_OF.get(tokens[mention.end - 1].low)
+            if base == before.value != mention.value and len(between) <= 5 and not between & _DIVIDERS:
+                kept.pop()
+                mention = replace(mention, cue=before.cue, bound=before.bound)
+        kept.append(mention)
+    return kept
 
 
 def find_numbers(tokens: Sequence[Token], taken: set[int], currencies: Sequence[Mention]) -> list[Mention]:
@@ -168,7 +187,8 @@ def _priced(tokens: Sequence[Token], start: int, end: int) -> bool:
 
 def _after_nation_or_number(tokens: Sequence[Token], i: int) -> bool:
     scaled = bool(i) and tokens[i - 1].low in SCALES
-    return bool(i) and (scaled or number_at(tokens, i - 1) is not None or (tokens[i - 1].capital and i > 1))
+    led = bool(i) and tokens[i].low.endswith("s") and tokens[i - 1].low in ("in", "into", "to")
+    return bool(i) and (scaled or led or tokens[i - 1].low in _NATION or number_at(tokens, i - 1) is not None or (tokens[i - 1].capital and i > 1))
 
 
 def _pronoun(tokens: Sequence[Token], start: int, end: int) -> bool:

@@ -62,6 +62,9 @@ def _run_at(tokens: Sequence[Token], start: int, taken: set[int], correcting: bo
         else:
             break
     closed = i >= len(tokens) or tokens[i].is_punctuation
+    made_it = [t.low for t in tokens[max(0, start - 2) : start]] in (["make", "it"], ["make", "that"])
+    if made_it and len(atoms) == 1 and len(atoms[0].text) < 3:
+        return None  # a count: "make it two"
     if not atoms or not (_plausible(tokens, start, atoms) or (correcting and closed)):
         return None
     return Mention(kind="identifier", value="".join(a.text for a in atoms).upper(), start=start, end=atoms[-1].end)

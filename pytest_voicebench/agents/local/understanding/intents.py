@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pytest_voicebench.agents.local.understanding.choices import find_choices
 from pytest_voicebench.agents.local.understanding.kinds import is_free_search, kind_of
 from pytest_voicebench.agents.local.understanding.lexicon import (
     SEARCH_GROUP,
@@ -28,6 +29,7 @@ SWITCH = 1.2
 _MISSING, _STRANGE = 0.3, 0.9
 _WORSE = 1.5  # a tool that fits a stretch so much worse than another is not meant
 _ASKING_WORTH = 0.15
+_NAMED_VALUE, _VALUE = 0.5, 0.15
 _SOUGHT, _WISHED, _WISHED_LIMITED = 1.6, 0.5, 1.3
 _NO_THINGS = word_set("""
     thing things time way bit lot something anything present gift idea help question questions option options result
@@ -120,13 +122,16 @@ def _worths(
     elsewhere = {
         c for t in triggers.tools for c in _own_words(t) if not any(is_free_search(p) for p in t.parameters.values())
     }
+    declared = {w for t in triggers.tools for p in t.parameters.values() for v in p.enum for w in str(v).split("_")}
+    chosen = {t.name: _choices(tokens, t) for t in triggers.tools}
     for start in range(len(cuts)):
         for end in range(start + 1, len(cuts) + 1):
             first, last = cuts[start][0], cuts[end - 1][1]
             said = triggers.said(tokens[first:last])
             inside = [m for m in mentions if first <= m.start < last]
+            values = {name: _value_worth(found, first, last) for name, found in chosen.items()}
             found = {
-                t.name: _worth(t, triggers.score(t, said), inside, tokens, tokens[first:last], elsewhere, start > 0)
+                t.name: _worth(t, triggers.score(t, said), values[t.name], inside, tokens, tokens[first:last], elsewhere, declared, start > 0)
                 for t in triggers.tools
             }
             less = _TAKEN_BACK if start and _corrects(tokens, first) else 0.0
@@ -139,15 +144,18 @@ def _worths(
 def _worth(
     tool: Tool,
     words: tuple[float, float],
+    values: float,
     mentions: Sequence[Mention],
     tokens: Sequence[Token],
     stretch: Sequence[Token],
     elsewhere: set[str],
+    declared: set[str],
     later: bool,
 ) -> float | None:
     """What it is worth to read a stretch as a request of a tool; None where too little speaks for it."""
     own, deeds = words
-    asked = _asked_for(tokens, mentions, elsewhere) if any(is_free_search(p) for p in tool.parameters.values()) else 0.0
+    own += values
+    asked = _asked_for(tokens, mentions, elsewhere, declared) if any(is_free_search(p) for p in tool.parameters.values()) else 0.0
     if asked:
         own += asked
     kinds = _kinds_said(tool, mentions)
@@ -165,6 +173,20 @@ def _worth(
     missing = sum(k not in kinds and not (k == "identifier" and later) for k in required)
     strange = len({"date", "identifier", "currency", "address"} & kinds - accepted)
     return own + deeds + evidence - _MISSING * missing - _STRANGE * strange - SWITCH
+
+
+def _choices(tokens: Sequence[Token], tool: Tool) -> list[list[Mention]]:
+    """What was said of each required parameter that takes one of several values."""
+    return [find_choices(tokens, p) for p in tool.parameters.values() if p.required and p.enum]
+
+
+def _value_worth(choices: Sequence[Sequence[Mention]], first: int, last: int) -> float:
+    """What declared values in a stretch say for their tool: much with the parameter's own noun beside them."""
+    worth = 0.0
+    for found in choices:
+        inside = [m for m in found if first <= m.start < last]
+        worth += (_NAMED_VALUE if any(m.bound for m in inside) else _VALUE) if inside else 0.0
+    return worth
 
 
 def _names_someone(mentions: Sequence[Mention]) -> bool:
@@ -211,7 +233,9 @@ def _kinds_said(tool: Tool, mentions: Sequence[Mention]) -> set[str]:
     return kinds | ({"count"} if "counted" in kinds else set())
 
 
-def _asked_for(tokens: Sequence[Token], mentions: Sequence[Mention], elsewhere: set[str]) -> float:
+def _asked_for(
+    tokens: Sequence[Token], mentions: Sequence[Mention], elsewhere: set[str], declared: set[str]
+) -> float:
     """How plainly a thing is asked for that no other tool is about: "do you have any hiking boots"."""
     about = elsewhere | DEEDS
     limited = any(m.kind == "number" and m.bound for m in mentions)
@@ -225,10 +249,11 @@ def _asked_for(tokens: Sequence[Token], mentions: Sequence[Mention], elsewhere: 
             or mention.cue in ("to", "from", "in", "on", "at", "of")
             or words[-1] in _NO_THINGS
             or any(about & set(concepts(w)) for w in words)
+            or words[-1] in declared
             or any(m.kind == "identifier" and 0 <= m.start - mention.end < 2 for m in mentions)
         ):
             continue
-        plain = seeking_before(tokens, mention.start)
+        plain = seeking_before(tokens, mention.start).plain
         most = max(most, _SOUGHT if plain == 3 else (_WISHED_LIMITED if limited else _WISHED) if plain == 2 else 0.0)
     return most
 

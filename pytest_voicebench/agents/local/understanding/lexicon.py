@@ -8,7 +8,7 @@ from pytest_voicebench.agents.local.understanding.wording import word_set, words
 from pytest_voicebench.agents.local.understanding.words import stem
 
 _GROUPS = """
-search find look show browse hunt seek explore shop
+search find look show browse hunt seek explore
 book reserve reservation seat passenger
 flight fly plane airfare flew airplane
 track trace where status whereabouts locate arrive ship
@@ -27,7 +27,7 @@ document paper certificate doc
 update change set modify switch adjust raise lower edit correct renew fix increase bump replace
 filter criteria criterion preference setting narrow only
 cart basket bag trolley
-product item goods article merchandise
+product item merchandise
 add throw toss
 account checking savings
 pay payment paid

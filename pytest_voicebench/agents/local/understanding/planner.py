@@ -17,6 +17,7 @@ from pytest_voicebench.agents.local.understanding.lexicon import SEARCH_GROUP, c
 from pytest_voicebench.agents.local.understanding.mentions import Mention
 from pytest_voicebench.agents.local.understanding.phrases import find_phrases, is_address
 from pytest_voicebench.agents.local.understanding.references import Known, Reference, picked
+from pytest_voicebench.agents.local.understanding.reheard import rehear
 from pytest_voicebench.agents.local.understanding.repeats import split_repeats
 from pytest_voicebench.agents.local.understanding.slots import Turn, fill_typed, inherit_bounds
 from pytest_voicebench.agents.local.understanding.wording import word_set
@@ -45,12 +46,13 @@ class _Draft:
 
 def plan(text: str, tools: Sequence[Tool], today: date, known: Sequence[Known] = ()) -> list[Step]:
     """Steps in the order to take them. Steps with `missing` come last and cannot be taken yet."""
-    tokens = _with_tool_words(tokenize(text), tools)
+    tokens = rehear(tokenize(text), tools)
     if not tokens or not tools:
         return []
     turn = Turn(tokens=tokens, mentions=find_mentions(tokens, today))
     requests = _without_false_starts(turn, find_requests(tokens, turn.mentions, tools), known)
     requests = _absorbed(turn, requests)
+    turn.used.clear()
     drafts = _shared(_filled(turn, [part for request in requests for part in split_repeats(turn, request)]))
     for n, draft in enumerate(drafts):
         points_back = n > 0 and _POINTERS & {t.low for i, t in enumerate(tokens) if draft.request.covers(i)}
@@ -62,19 +64,6 @@ def plan(text: str, tools: Sequence[Tool], today: date, known: Sequence[Known] =
     for draft in drafts:
         steps.extend(_steps(turn, draft, steps, known, tools))
     return _ordered(steps)
-
-
-def _with_tool_words(tokens: Sequence[Token], tools: Sequence[Tool]) -> list[Token]:
-    """Two words written as one where a tool's name has them so: "auto pay"."""
-    names = {w for tool in tools for w in tool.name.split("_")}
-    joined: list[Token] = []
-    for token in tokens:
-        whole = joined[-1].low + token.low if joined else ""
-        if whole in names and joined[-1].is_word and token.is_word:
-            joined[-1] = Token(text=whole, low=whole, glued=joined[-1].glued)
-        else:
-            joined.append(token)
-    return joined
 
 
 def _filled(turn: Turn, requests: Sequence[Request]) -> list[_Draft]:
@@ -103,7 +92,18 @@ def _without_false_starts(
             loose = []
     if kept:
         kept[-1].stretches.extend(loose)
-    return kept or list(requests)
+    return _merged(kept) or list(requests)
+
+
+def _merged(requests: Sequence[Request]) -> list[Request]:
+    """Neighbours of one tool are one request; what it asks for twice is found later."""
+    merged: list[Request] = []
+    for request in requests:
+        if merged and merged[-1].tool is request.tool:
+            merged[-1].stretches.extend(request.stretches)
+        else:
+            merged.append(request)
+    return merged
 
 
 def find_mentions(tokens: Sequence[Token], today: date) -> list[Mention]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pytest_voicebench.agents.local.understanding.wording import words_of
 from pytest_voicebench.agents.local.understanding.words import Token, stem
@@ -10,25 +11,37 @@ from pytest_voicebench.agents.local.understanding.words import Token, stem
 _SEEKING = frozenset(stem(w) for w in words_of("search look hunt shop browse find show seek sell carry recommend"))
 _WISHING = frozenset(stem(w) for w in words_of("need want get like buy after have order"))
 _DENIED = frozenset(("don't", "not", "didn't", "never", "won't", "doesn't"))
+_BREAKS = frozenset(("because", "so", "and", "but", "that", "when", "since", "he", "she", "they"))
 _FAR = 7
-_PLAIN, _WISH = 3, 2
+PLAIN, _WISH = 3, 2
 
 
-def seeking_before(tokens: Sequence[Token], start: int) -> int:
-    """3 after "search for" or "do you have", 2 after "I need", 1 after an article alone, else 0; in one clause."""
-    i = start - 1
-    wished = 0
-    while i >= 0 and start - i <= _FAR and not tokens[i].ends_sentence:
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Seeking:
+    """How plainly a thing is asked for: 3 after "search for", 2 after "I need", 1 after an article; by which token."""
+
+    plain: int = 0
+    verb: int = -1
+
+
+def seeking_before(tokens: Sequence[Token], start: int) -> Seeking:
+    """What asks for the thing at `start`, within its clause."""
+    wished = Seeking()
+    for i in range(start - 1, max(-1, start - 1 - _FAR), -1):
         low, base = tokens[i].low, stem(tokens[i].low)
-        if low in ("because", "so", "and", "but", "that", "when", "since", "he", "she", "they") and not wished:
+        if tokens[i].ends_sentence or low in _DENIED:
+            return wished if tokens[i].ends_sentence else Seeking()
+        if low in _BREAKS and not wished.plain:
             break
-        if low in _DENIED:
-            return 0
-        if base in _SEEKING or (low == "have" and "you" in {t.low for t in tokens[max(0, i - 2) : i + 3]}):
-            return _PLAIN
-        if base in _WISHING and low not in ("had", "got", "gets"):
-            wished = _WISH
-        i -= 1
-    if wished:
+        asks = low == "have" and "you" in {t.low for t in tokens[max(0, i - 2) : i]}
+        if (base in _SEEKING and not _is_interjection(tokens, i)) or asks:
+            return Seeking(plain=PLAIN, verb=i)
+        if base in _WISHING and low not in ("had", "got", "gets") and not wished.plain:
+            wished = Seeking(plain=_WISH, verb=i)
+    if wished.plain:
         return wished
-    return int(bool(start) and tokens[start - 1].low in ("a", "an", "some", "any", "another"))
+    return Seeking(plain=int(bool(start) and tokens[start - 1].low in ("a", "an", "some", "any", "another")))
+
+
+def _is_interjection(tokens: Sequence[Token], i: int) -> bool:
+    return tokens[i].low == "look" and i + 1 < len(tokens) and tokens[i + 1].text == ","

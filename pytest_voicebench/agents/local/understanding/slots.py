@@ -161,11 +161,18 @@ def _find_count(turn: Turn, scope: Request | None, parameter: Parameter) -> list
         for n in numbers
         if n.start > 1 and heads & {c for t in turn.tokens[max(0, n.start - 3) : n.start] for c in concepts(t.low)}
     ]
-    if named or before:
-        first = min([*named, *before], key=lambda n: n.start)
-        last = max([*named, *before], key=lambda n: n.start)
-        return [n for n in numbers if first.start <= n.start <= last.start]
+    if named:
+        return [n for n in numbers if n in named or _corrects(turn.tokens, named, n)]
+    if before:
+        return [n for n in numbers if n in before or _corrects(turn.tokens, before, n)]
     return [n for n in numbers if not n.bound and n.value <= 50 and n.value == int(n.value)]
+
+
+def _corrects(tokens: Sequence[Token], named: Sequence[Mention], number: Mention) -> bool:
+    """A small number that takes back one of the named ones: "two bedrooms, no, three"."""
+    return number.value <= 50 and any(
+        0 <= number.start - n.end <= 8 and taken_back(tokens, n.end, number.start) for n in named
+    )
 
 
 def _find_places(turn: Turn, scope: Request | None, parameter: Parameter) -> list[Mention]:

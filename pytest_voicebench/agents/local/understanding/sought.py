@@ -8,7 +8,7 @@ from dataclasses import replace
 from pytest_voicebench.agents.local.understanding.intents import Request
 from pytest_voicebench.agents.local.understanding.lexicon import DETERMINERS, STOPS, concepts
 from pytest_voicebench.agents.local.understanding.mentions import Mention, negated, taken_back
-from pytest_voicebench.agents.local.understanding.seeking import seeking_before
+from pytest_voicebench.agents.local.understanding.seeking import PLAIN, seeking_before
 from pytest_voicebench.agents.local.understanding.slots import Turn
 from pytest_voicebench.agents.local.understanding.wording import word_set
 from pytest_voicebench.agents.local.understanding.words import Token, stem
@@ -24,19 +24,20 @@ _WITHIN = 10
 
 
 def things_sought(turn: Turn, request: Request, parameter: Parameter) -> list[Mention]:
-    """The plainest objects of a search, in order, corrected ones left out; those of a wish only where none is plain."""
+    """One object per verb that asks plainest, the nearest to it, in order; corrected ones are left out."""
     objects = _objects(turn.tokens, turn.of_kind("phrase", request), request)
-    plain = {m.start: seeking_before(turn.tokens, m.start) for m in objects}
-    most = max(plain.values(), default=0)
+    asked = [seeking_before(turn.tokens, thing.start) for thing in objects]
+    most = max((a.plain for a in asked), default=0)
     things: list[Mention] = []
-    for thing in objects:
+    verb = -2
+    for thing, ask in zip(objects, asked, strict=True):
         before = things[-1] if things else None
-        corrects = before is not None and thing.start - before.end <= _WITHIN and _corrects(turn.tokens, before, thing)
-        if corrects and before is not None:
+        if before is not None and thing.start - before.end <= _WITHIN and _corrects(turn.tokens, before, thing):
             things[-1] = thing
-        elif plain[thing.start] == most:
+        elif ask.plain == most and ask.verb != verb:
             things.append(thing)
-    return [_whole(turn.tokens, t) for t in things]
+            verb = ask.verb
+    return [_whole(turn.tokens, t) for t in (things if most == PLAIN else things[:1])]
 
 
 def _corrects(tokens: Sequence[Token], before: Mention, thing: Mention) -> bool:
@@ -49,7 +50,7 @@ def _objects(tokens: Sequence[Token], phrases: Sequence[Mention], request: Reque
     about = {c for w in request.tool.name.split("_") for c in concepts(w)}
     for phrase in phrases:
         words = str(phrase.value).split()
-        if words[-1].lower() in ("ones", "one") and objects and len(words) > 1 and phrase.start - objects[-1].end < 6:
+        if _says_which(tokens, phrase) and objects and phrase.start - objects[-1].end < 6:
             value = " ".join([*words[:-1], str(objects[-1].value)])
             objects[-1] = replace(objects[-1], value=value, end=phrase.end)
         elif (
@@ -62,9 +63,16 @@ def _objects(tokens: Sequence[Token], phrases: Sequence[Mention], request: Reque
     return objects
 
 
+def _says_which(tokens: Sequence[Token], phrase: Mention) -> bool:
+    """A kind of what was just named: "headphones, noise cancelling ones"; not "the good ones", "a simple one"."""
+    words = [w.lower() for w in str(phrase.value).split()]
+    article = tokens[phrase.start - 1].low if phrase.start else ""
+    return len(words) > 1 and words[-1] in ("ones", "one") and article not in ("the", "a", "an") and words[0] != "good"
+
+
 def _is_object(tokens: Sequence[Token], phrase: Mention) -> bool:
     if phrase.cue == "for":
-        return seeking_before(tokens, phrase.start) > 1
+        return seeking_before(tokens, phrase.start).plain == PLAIN
     return phrase.cue not in ("in", "at", "on", "from", "with", "under", "to", "by", "into", "about", "as", "without")
 
 

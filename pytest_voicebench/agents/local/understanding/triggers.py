@@ -16,7 +16,7 @@ _NAME, _PARAMETER, _DESCRIPTION, _VALUE = 1.0, 0.4, 0.45, 0.4
 EMPTY = word_set("""
     type name value number for a an of the on to where that from from_ with one file kind id is
     """)
-_DULL = word_set("way place one another long takes part what in is")  # of descriptions
+_DULL = word_set("way place one another long takes part what in is shop seat money long")  # of descriptions
 _DENIERS = word_set("don't not never haven't didn't won't without")
 _CLUES = {
     "how long": "commute",

@@ -90,7 +90,7 @@ def _with_numbers_reheard(tokens: Sequence[Token]) -> list[Token]:
     for i, token in enumerate(tokens[:-1]):
         following = tokens[i + 1].low
         of_them = following == "of" and i + 2 < len(tokens) and tokens[i + 2].low in _COUNTED_OF and token.low != "free"
-        counted = following in _COUNTED and token.low not in ("you", "do")
+        counted = following in _COUNTED and (token.low not in ("you", "do") or _needs_object(tokens, i))
         if token.low in _REHEARD and (of_them or (counted and not _fits_before_noun(tokens, i))):
             number = _REHEARD[token.low]
             heard[i] = Token(text=number, low=number, glued=token.glued)
@@ -98,6 +98,15 @@ def _with_numbers_reheard(tokens: Sequence[Token]) -> list[Token]:
             number = _REHEARD[token.low]
             heard[i] = Token(text=number, low=number, glued=token.glued)
     return heard
+
+
+def _needs_object(tokens: Sequence[Token], i: int) -> bool:
+    return token_before(tokens, i) in ("me", "a", "the", "find", "of", "for", "show", "want", "need")
+
+
+def token_before(tokens: Sequence[Token], i: int) -> str:
+    """The word before token i in lower case; empty at the start."""
+    return tokens[i - 1].low if i else ""
 
 
 def _stands_for_number(tokens: Sequence[Token], i: int) -> bool:

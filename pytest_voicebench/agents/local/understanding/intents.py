@@ -56,7 +56,7 @@ _ASKING = word_set("""
     got order carry
     """)
 _NAMING = word_set("for under name is named passenger as it's")
-_PICKS = word_set("cheapest first second third last it one them")
+_PICKS = word_set("cheapest it them")
 _SPLITTERS = word_set("and then also plus but so")
 
 
@@ -162,7 +162,7 @@ def _worth(
     accepted = {kind_of(p) for p in tool.parameters.values()} | ({"address"} if _takes_address(tool) else set())
     if "person" in accepted and _names_someone(mentions):
         kinds.add("named")
-    if "identifier" in accepted and later and _PICKS & {t.low for t in stretch}:
+    if "identifier" in accepted and later and _points(stretch):
         kinds.add("picked")
     evidence = sum(_EVIDENCE[k] for k in sorted(kinds & (accepted | {"counted", "named", "picked"}) & set(_EVIDENCE)))
     if own + evidence < _LEAST_SAID or own + evidence + deeds < THRESHOLD:
@@ -173,6 +173,14 @@ def _worth(
     missing = sum(k not in kinds and not (k == "identifier" and later) for k in required)
     strange = len({"date", "identifier", "currency", "address"} & kinds - accepted)
     return own + deeds + evidence - _MISSING * missing - _STRANGE * strange - SWITCH
+
+
+def _points(stretch: Sequence[Token]) -> bool:
+    """Whether words pick something that was found before: "the first one", "it", "the cheapest seat"."""
+    words = [t.low for t in stretch]
+    picks = ("first", "second", "third", "last", "that", "top")
+    ranked = any(a in picks and b in ("one", "result", "option", "flight") for a, b in itertools.pairwise(words))
+    return ranked or bool(_PICKS & set(words))
 
 
 def _choices(tokens: Sequence[Token], tool: Tool) -> list[list[Mention]]:
@@ -246,7 +254,7 @@ def _asked_for(
             mention.kind != "phrase"
             or mention.bound
             or not words[0][0].isalpha()
-            or mention.cue in ("to", "from", "in", "on", "at", "of")
+            or mention.cue in ("to", "from", "in", "on", "at")
             or words[-1] in _NO_THINGS
             or any(about & set(concepts(w)) for w in words)
             or words[-1] in declared

@@ -9,10 +9,10 @@ from pytest_voicebench.agents.local.understanding.wording import words_of
 from pytest_voicebench.agents.local.understanding.words import Token, stem
 
 _SEEKING = frozenset(stem(w) for w in words_of("search look hunt shop browse find show seek sell carry recommend"))
-_WISHING = frozenset(stem(w) for w in words_of("need want get like buy after have order"))
+_WISHING = frozenset(stem(w) for w in words_of("need want get like buy after have order see think take"))
 _DENIED = frozenset(("don't", "not", "didn't", "never", "won't", "doesn't"))
 _BREAKS = frozenset(("because", "so", "and", "but", "that", "when", "since", "he", "she", "they"))
-_FAR = 7
+_FAR = 10
 PLAIN, _WISH = 3, 2
 
 

@@ -202,7 +202,15 @@ def _is_noun(tokens: Sequence[Token], phrase: Mention) -> bool:
 
 def _visited(turn: Turn, phrases: Sequence[Mention], role: Role) -> list[Mention]:
     """A name after "see", "visit", "about": where one wants to be."""
-    return [p for p in phrases if _is_name(p) and p.cue in ("see", "visit", "about", "at")] if role != "source" else []
+    if role == "source":
+        return []
+    named = [p for p in phrases if _is_name(p) and p.cue in ("see", "visit", "about", "at")]
+    return named or [p for p in phrases if p.cue == "is" and tokens_before(turn.tokens, p) == "the"]
+
+
+def tokens_before(tokens: Sequence[Token], phrase: Mention) -> str:
+    """The word before a phrase."""
+    return tokens[phrase.start - 1].low if phrase.start else ""
 
 
 def _other_cues(role: Role) -> frozenset[str]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pytest_voicebench.agents.local.understanding.intents import Request
 from pytest_voicebench.agents.local.understanding.lexicon import DETERMINERS, STOPS, concepts
 from pytest_voicebench.agents.local.understanding.mentions import Mention, negated, taken_back
+from pytest_voicebench.agents.local.understanding.numbers import UNITS
 from pytest_voicebench.agents.local.understanding.seeking import PLAIN, seeking_before
 from pytest_voicebench.agents.local.understanding.slots import Turn
 from pytest_voicebench.agents.local.understanding.wording import word_set
@@ -85,6 +86,8 @@ def _whole(tokens: Sequence[Token], thing: Mention) -> Mention:
     words = str(thing.value).split()
     if len(words) > 2 and words[1].lower() == "of" and words[0].lower() in _MEASURES:
         words = words[2:]
+    if len(words) > 1 and not words[-1].endswith("s") and thing.start and tokens[thing.start - 1].low in UNITS:
+        words = [tokens[thing.start - 1].low, *words]  # "a two person tent"
     after = tokens[thing.end : thing.end + 3]
     whom = after[1] if len(after) > 1 and after[0].low == "for" else None
     closed = len(after) < 3 or not after[2].is_word or after[2].low in STOPS

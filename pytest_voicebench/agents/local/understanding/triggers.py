@@ -54,7 +54,7 @@ class Triggers:
             if _denied(tokens, i):
                 continue
             if token.is_word and (token.low not in EMPTY or _is_id_document(tokens, i)) and not _orders(tokens, i):
-                said |= dict.fromkeys(concepts(token.low), 1.0)
+                said |= dict.fromkeys(concepts("filter" if _is_saved_search(tokens, i) else token.low), 1.0)
                 led = i + 1 < len(tokens) and tokens[i + 1].low in ("the", "it", "that", "one", "them")
                 for concept in self._sounding_like(token.low):
                     said.setdefault(concept, _MISHEARD_DEED if led else _MISHEARD)
@@ -76,6 +76,11 @@ class Triggers:
         if low in STOPS or len(low) < 4:
             return []
         return [c for w, c in self._words.items() if len(w) == len(low) and w[0] == low[0] and _distance(w, low) == 1]
+
+
+def _is_saved_search(tokens: Sequence[Token], i: int) -> bool:
+    """The noun: "my saved search", not the verb."""
+    return tokens[i].low == "search" and i > 0 and tokens[i - 1].low in ("my", "our", "saved", "the", "that", "apartment")
 
 
 def _denied(tokens: Sequence[Token], i: int) -> bool:

@@ -9,6 +9,7 @@ from pytest_voicebench.agents.local.hearing import Hearing, SileroDetector
 from pytest_voicebench.agents.local.line import LocalLine
 from pytest_voicebench.agents.local.recognition import load_recognizer
 from pytest_voicebench.agents.local.settings import INPUT_HZ, settings_from
+from pytest_voicebench.agents.local.vocabulary import expected_words
 from pytest_voicebench.agents.local.voice import find_voice
 from pytest_voicebench.agents.protocol import Line, Setup
 from pytest_voicebench.conversation import AgentInfo
@@ -45,7 +46,7 @@ class LocalAgent:
     async def _open(self, setup: Setup) -> AsyncIterator[Line]:
         settings = self._settings
         voice = find_voice(settings.voice)
-        recognizer = load_recognizer(settings.model, settings.beam, settings.prompt)
+        recognizer = load_recognizer(settings.model, settings.beam, expected_words(settings.prompt, setup.tools))
         line = LocalLine(setup, settings, Hearing(settings, SileroDetector()), recognizer, voice)
         try:
             yield line

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import replace
 
 from pytest_voicebench.agents.local.understanding.lexicon import STOPS
 from pytest_voicebench.agents.local.understanding.mentions import Mention
 from pytest_voicebench.agents.local.understanding.numbers import SCALES, number_at, whole
+from pytest_voicebench.agents.local.understanding.sounds import sound_of
 from pytest_voicebench.agents.local.understanding.wording import word_set, words_of
 from pytest_voicebench.agents.local.understanding.words import Token
 
@@ -22,7 +24,7 @@ _CURRENCY_WORDS = {
     "KRW": "won krw",
     "MXN": "peso pesos mxn",
     "BRL": "real reais brl",
-    "SEK": "krona kronor sek",
+    "SEK": "krona kronas kronor sek",
     "DKK": "kroner krone dkk",
     "NOK": "nok",
     "ZAR": "rand zar",
@@ -170,11 +172,26 @@ def find_numbers(tokens: Sequence[Token], taken: set[int], currencies: Sequence[
 def _misheard(tokens: Sequence[Token], i: int) -> str | None:
     """A nation's money by the nation alone, where the word after it was not understood: "840 Swedish corner"."""
     nation = tokens[i - 1].low if i else ""
-    if nation not in _OF_NATION or not tokens[i].is_word:
+    if not tokens[i].is_word:
+        return None
+    asked = [t.low for t in tokens[max(0, i - 2) : i]] == ["how", "many"]
+    alike = _sounding_like(tokens[i].low) if asked or nation in _OF_NATION else None
+    if alike is not None:
+        return alike
+    if nation not in _OF_NATION:
         return None
     before = next((t.low for t in reversed(tokens[max(0, i - 3) : i - 1]) if t.low not in ("south", "the")), "")
     amount = i > 1 and number_at(tokens, i - 2) is not None
     return _OF_NATION[nation] if amount or before in ("in", "to", "into", "from", "many") else None
+
+
+@functools.cache
+def _sounding_like(low: str) -> str | None:
+    """The currency whose name has just the sounds of a longer word: "crooner" is kronor."""
+    sound = sound_of(low)
+    if len(sound) < 4 or low in STOPS or not low.endswith(("a", "e", "r", "n", "s")):
+        return None
+    return next((code for word, code in _CODE_OF.items() if sound_of(word) == sound), None)
 
 
 def _priced(tokens: Sequence[Token], start: int, end: int) -> bool:

@@ -97,6 +97,8 @@ def _atom_at(tokens: Sequence[Token], i: int, inside: bool) -> _Atom | None:
         return _Atom(text=low[:-1], end=i + 1, sure=True)
     if low.isdigit():
         return _Atom(text=low, end=i + 1, sure=False)
+    if inside and re.fullmatch(r"\d+\.\d+", low):
+        return _Atom(text=low.replace(".", ""), end=i + 1, sure=False)
     if low in UNITS:
         return _Atom(text=str(UNITS[low]), end=i + 1, sure=False)
     if low in TENS:
@@ -119,6 +121,8 @@ def _is_word(token: Token, following: Token | None, inside: bool) -> bool:
         return token.text in ("a", "I") and not inside and (following is None or following.text != ",")
     if not _spelled(following):
         return True
+    if token.text in ("a", "A") and not inside and not following.glued and following.low in UNITS | TENS:
+        return True  # "a two bedroom"; digits are written as figures where they are spelled
     letter = (len(following.low) == 1 and following.low.isalpha()) or following.glued
     return not letter and not inside and token.text in ("a", "I")
 
@@ -185,6 +189,8 @@ def _continues(tokens: Sequence[Token], i: int) -> bool:
     if tokens[i].low in _GLUE:
         return _stays_spelling(tokens, i + 1)
     single = len(following.low) == 1 and following.low not in "ai" and _stays_spelling(tokens, i + 1)
+    if tokens[i].text == "." and tokens[i - 1].low[-1].isdigit() and following.low.isdigit() and len(following.low) > 2:
+        return True  # "x449.027"
     return tokens[i].text == "." and (following.low in _TIMES or single)
 
 

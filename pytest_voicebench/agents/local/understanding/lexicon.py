@@ -10,7 +10,7 @@ from pytest_voicebench.agents.local.understanding.words import stem
 _GROUPS = """
 search find look show browse hunt seek explore
 book reserve reservation seat passenger
-flight fly plane airfare flew airplane
+flight fly plane airfare flew airplane trip travel vacation
 track trace where status whereabouts locate arrive ship
 order package parcel shipment delivery purchase
 exchange convert swap conversion worth
@@ -117,7 +117,7 @@ VERBS = word_set("""
     search book reserve track update change convert come came goes pay paid use using used please please work works
     say says said keep cost costs calculate figure try trying move moving see looking try mean means spend want
     wants let leave leaving depart departing arrive arriving fly flying drive walk bike cycle run runs call calls
-    called ordered bought buy charge charged stay staying live living travel traveling happen happens switch pull
+    sell placed grab throw carry called ordered bought buy charge charged stay staying live living travel traveling happen happens switch pull
     pulled come comes compare deduct debit draw drawn thinking wondering hoping planning trying talking having
     getting going doing making saying needing wanting asking got gets happy interested
     """)

@@ -34,7 +34,7 @@ _CLUES = {
 }
 
 # Verbs that many tools share
-DEEDS = {c for w in ("search", "update", "get", "calculate") for c in concepts(w)}
+DEEDS = {c for w in ("search", "update", "get", "calculate", "add") for c in concepts(w)}
 
 
 class Triggers:

@@ -90,6 +90,7 @@ def _with_numbers_reheard(tokens: Sequence[Token]) -> list[Token]:
     for i, token in enumerate(tokens[:-1]):
         following = tokens[i + 1].low
         of_them = following == "of" and i + 2 < len(tokens) and tokens[i + 2].low in _COUNTED_OF and token.low != "free"
+        of_them = of_them or (token.low == "you" and following == "of" and token_before(tokens, i) in ("put", "add"))
         counted = following in _COUNTED and (token.low not in ("you", "do") or _needs_object(tokens, i))
         if token.low in _REHEARD and (of_them or (counted and not _fits_before_noun(tokens, i))):
             number = _REHEARD[token.low]
@@ -98,6 +99,9 @@ def _with_numbers_reheard(tokens: Sequence[Token]) -> list[Token]:
             number = _REHEARD[token.low]
             heard[i] = Token(text=number, low=number, glued=token.glued)
     return heard
+
+
+_NUMBER_DUE = (["make", "it"], ["at", "least"], ["make", "that"], ["wait", ","], ["no", ","], ["no", "wait"])
 
 
 def _needs_object(tokens: Sequence[Token], i: int) -> bool:
@@ -115,7 +119,7 @@ def _stands_for_number(tokens: Sequence[Token], i: int) -> bool:
     if not after.is_punctuation and after.low != "please":
         return False
     before = [t.low for t in tokens[max(0, i - 2) : i]]
-    return before in (["make", "it"], ["at", "least"], ["make", "that"]) or before in (["wait", ","], ["no", ","])
+    return before in _NUMBER_DUE
 
 
 def _fits_before_noun(tokens: Sequence[Token], i: int) -> bool:

@@ -245,7 +245,7 @@ def _asked_for(
     tokens: Sequence[Token], mentions: Sequence[Mention], elsewhere: set[str], declared: set[str]
 ) -> float:
     """How plainly a thing is asked for that no other tool is about: "do you have any hiking boots"."""
-    about = elsewhere | DEEDS
+    about = elsewhere
     limited = any(m.kind == "number" and m.bound for m in mentions)
     most = 0.0
     for mention in mentions:
@@ -256,8 +256,9 @@ def _asked_for(
             or not words[0][0].isalpha()
             or mention.cue in ("to", "from", "in", "on", "at")
             or words[-1] in _NO_THINGS
-            or any(about & set(concepts(w)) for w in words)
-            or words[-1] in declared
+            or (not limited and any(about & set(concepts(w)) for w in words))
+            or (not limited and words[-1] in declared)
+            or any(DEEDS & set(concepts(w)) for w in words)
             or any(m.kind == "identifier" and 0 <= m.start - mention.end < 2 for m in mentions)
         ):
             continue

@@ -23,7 +23,7 @@ card
 bill invoice
 autopay automatic automatically autopayment
 identity passport licence license permit visa id
-document paper certificate doc
+document certificate doc
 update change set modify switch adjust raise lower edit correct renew fix increase bump replace
 filter criteria criterion preference setting narrow only
 cart basket bag trolley

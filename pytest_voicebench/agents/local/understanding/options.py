@@ -14,7 +14,7 @@ from pytest_voicebench.agents.local.understanding.wording import word_set
 from pytest_voicebench.agents.local.understanding.words import Token
 from pytest_voicebench.tools import Parameter
 
-_OFF = word_set("off no remove without disable drop clear")
+_OFF = word_set("off no remove disable drop clear")
 _ON = word_set("on yes allowed enable required must")
 _DENIED = word_set("don't no not without never needn't longer")
 
@@ -38,7 +38,7 @@ def fill_setting(turn: Turn, request: Request, name: Parameter, filled: dict[str
             settings.pop()
         before = next((s for s in settings if s.name.value == mention.value), None)
         if before is not None:
-            if before.value.kind == "boolean" and not _explicit(turn.tokens, mention.end, until):
+            if before.value.kind == "boolean" and _said(turn.tokens, mention, until) is None:
                 continue
             settings.remove(before)
         settings.append(_Setting(name=mention, value=value))
@@ -85,14 +85,22 @@ def _led(tokens: Sequence[Token], values: Sequence[Mention]) -> list[Mention]:
 
 
 def _switch(tokens: Sequence[Token], name: Mention, until: int) -> Mention:
-    explicit = _explicit(tokens, name.end, until)
-    if explicit is None:
-        start = name.start
-        while start > 0 and name.start - start < 5 and not tokens[start - 1].ends_sentence:
-            start -= 1
-        before = {t.low for t in tokens[start : name.start]}
-        explicit = not (before & _DENIED or before & {"remove", "disable", "off"})
-    return Mention(kind="boolean", value="yes" if explicit else "no", start=name.start, end=name.end)
+    on = _said(tokens, name, until) is not False
+    return Mention(kind="boolean", value="yes" if on else "no", start=name.start, end=name.end)
+
+
+def _said(tokens: Sequence[Token], name: Mention, until: int) -> bool | None:
+    """On or off as said after the name, else right before it; None where nothing says it."""
+    after = _explicit(tokens, name.end, until)
+    if after is not None:
+        return after
+    start = name.start
+    while start > 0 and name.start - start < 5 and not tokens[start - 1].ends_sentence:
+        start -= 1
+    before = {t.low for t in tokens[start : name.start]}
+    if before & _DENIED or before & {"remove", "disable", "off"}:
+        return False
+    return True if before & {"on", "enable", "only"} else None
 
 
 def _explicit(tokens: Sequence[Token], start: int, until: int) -> bool | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ from pytest_voicebench.agents.local.understanding.wording import words_of
 from pytest_voicebench.agents.local.understanding.words import Token, stem
 
 _SEEKING = frozenset(stem(w) for w in words_of("search look hunt shop browse find show seek sell carry recommend"))
-_WISHING = frozenset(stem(w) for w in words_of("need want get like buy after have order see think take"))
+_WISHING = frozenset(words_of("need needs want wants get like buy buying after have order see thinking take"))
 _DENIED = frozenset(("don't", "not", "didn't", "never", "won't", "doesn't"))
 _BREAKS = frozenset(("because", "so", "and", "but", "that", "when", "since", "he", "she", "they"))
 _FAR = 10
@@ -26,6 +27,8 @@ class Seeking:
 
 def seeking_before(tokens: Sequence[Token], start: int) -> Seeking:
     """What asks for the thing at `start`, within its clause."""
+    if _offered(tokens, start):
+        return Seeking(plain=PLAIN, verb=start)
     wished = Seeking()
     for i in range(start - 1, max(-1, start - 1 - _FAR), -1):
         low, base = tokens[i].low, stem(tokens[i].low)
@@ -36,7 +39,7 @@ def seeking_before(tokens: Sequence[Token], start: int) -> Seeking:
         asks = low == "have" and "you" in {t.low for t in tokens[max(0, i - 2) : i]}
         if (base in _SEEKING and not _is_interjection(tokens, i)) or asks:
             return Seeking(plain=PLAIN, verb=i)
-        if base in _WISHING and low not in ("had", "got", "gets") and not wished.plain:
+        if low in _WISHING and not wished.plain:
             wished = Seeking(plain=_WISH, verb=i)
     if wished.plain:
         return wished
@@ -44,4 +47,15 @@ def seeking_before(tokens: Sequence[Token], start: int) -> Seeking:
 
 
 def _is_interjection(tokens: Sequence[Token], i: int) -> bool:
-    return tokens[i].low == "look" and i + 1 < len(tokens) and tokens[i + 1].text == ","
+    """Verbs that ask for no thing: "look, ...", "look at", "find out"."""
+    low, after = stem(tokens[i].low), tokens[i + 1].low if i + 1 < len(tokens) else ""
+    return (low == "look" and after in (",", "at", "forward", "like")) or (low == "find" and after == "out")
+
+
+def _offered(tokens: Sequence[Token], start: int) -> bool:
+    """Asked for from behind: "what sort of doorbells do you carry?"."""
+    words = [t.low for t in tokens[start : start + 8]]
+    asked = {"what", "which", "sort", "kind", "any"} & {t.low for t in tokens[max(0, start - 5) : start]}
+    return bool(asked) and any(
+        a == "you" and b in ("sell", "carry", "have", "stock", "offer") for a, b in itertools.pairwise(words)
+    )

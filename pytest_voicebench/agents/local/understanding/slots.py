@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from pytest_voicebench.agents.local.understanding.choices import find_choices, settled_choices
+from pytest_voicebench.agents.local.understanding.dates import MONTHS
 from pytest_voicebench.agents.local.understanding.intents import Request
 from pytest_voicebench.agents.local.understanding.kinds import (
     Kind,
@@ -177,7 +178,9 @@ def _corrects(tokens: Sequence[Token], named: Sequence[Mention], number: Mention
 
 def _find_places(turn: Turn, scope: Request | None, parameter: Parameter) -> list[Mention]:
     role = role_of(parameter)
-    phrases = [p for p in turn.of_kind("phrase", scope) if not _about_tool(p, scope)]
+    phrases = [p for p in turn.of_kind("phrase", scope) if not _about_tool(p, scope) and str(p.value).lower() not in MONTHS]
+    if role == "source" and _points_back(turn, scope):
+        return []
     strong = [p for p in phrases if p.cue in _STRONG[role]]
     named = [p for p in strong if _is_name(p)]
     if named:
@@ -191,6 +194,15 @@ def _find_places(turn: Turn, scope: Request | None, parameter: Parameter) -> lis
         p for p in phrases if _is_name(p) and p.cue not in _other_cues(role) and p.cue not in ("for", "name", "under")
     ]
     return followed or weak or [p for p in strong if not loose or p.cue == "from"] or loose or _visited(turn, phrases, role)
+
+
+def _points_back(turn: Turn, scope: Request | None) -> bool:
+    """The way starts at something found before: "from there", "from the first one"."""
+    words = [t.low if scope is None or scope.covers(i) else "" for i, t in enumerate(turn.tokens)]
+    return any(
+        a == "from" and (b in ("there", "it") or (b in ("the", "that") and c in _RANKS))
+        for a, b, c in zip(words, words[1:], words[2:], strict=False)
+    )
 
 
 def _is_noun(tokens: Sequence[Token], phrase: Mention) -> bool:

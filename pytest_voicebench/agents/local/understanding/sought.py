@@ -21,7 +21,7 @@ _VAGUE = word_set("""
     something order help favor question moment second minute day days couple
     """)
 _MEASURES = word_set("pair set couple pack box kind type sort bag bottle")
-_WITHIN = 10
+_WITHIN = 14
 
 
 def things_sought(turn: Turn, request: Request, parameter: Parameter) -> list[Mention]:

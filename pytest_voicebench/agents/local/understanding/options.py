@@ -57,8 +57,14 @@ def _value(turn: Turn, request: Request, name: Mention, until: int, names: Seque
         return _nearest(turn, turn.of_kind("number", request), name, until, names)
     if any(is_place_word(w) for w in words):
         places = [p for p in turn.of_kind("phrase", request) if p.bound and p.cue not in ("from", "near")]
-        return _nearest(turn, places, name, until, names)
+        said = _nearest(turn, places, name, until, names)
+        return said or _nearest(turn, _set_to(turn, request, name), name, until, names)
     return _switch(turn.tokens, name, until)
+
+
+def _set_to(turn: Turn, request: Request, name: Mention) -> list[Mention]:
+    """What follows "to" soon after the name, where the recogniser wrote no capital."""
+    return [p for p in turn.of_kind("phrase", request) if p.cue == "to" and 0 <= p.start - name.end <= 9]
 
 
 def _nearest(

@@ -10,7 +10,7 @@ from pytest_voicebench.agents.local.understanding.wording import words_of
 from pytest_voicebench.agents.local.understanding.words import Token, stem
 
 _SEEKING = frozenset(stem(w) for w in words_of("search look hunt shop browse find show seek sell carry recommend"))
-_WISHING = frozenset(words_of("need needs want wants get like buy buying after have order see thinking take"))
+_WISHING = frozenset(words_of("need needs want wants get like buy buying after see thinking"))
 _DENIED = frozenset(("don't", "not", "didn't", "never", "won't", "doesn't"))
 _BREAKS = frozenset(("because", "so", "and", "but", "that", "when", "since", "he", "she", "they"))
 _FAR = 10
@@ -49,7 +49,8 @@ def seeking_before(tokens: Sequence[Token], start: int) -> Seeking:
 def _is_interjection(tokens: Sequence[Token], i: int) -> bool:
     """Verbs that ask for no thing: "look, ...", "look at", "find out"."""
     low, after = stem(tokens[i].low), tokens[i + 1].low if i + 1 < len(tokens) else ""
-    return (low == "look" and after in (",", "at", "forward", "like")) or (low == "find" and after == "out")
+    named = low == "search" and i > 0 and tokens[i - 1].low in ("my", "the", "that", "our", "saved", "safe", "apartment")
+    return named or (low == "look" and after in (",", "at", "forward", "like")) or (low == "find" and after == "out")
 
 
 def _offered(tokens: Sequence[Token], start: int) -> bool:

@@ -32,6 +32,10 @@ _STRONG = {
 }
 _WEAK = {"goal": word_set("in at for into"), "source": word_set("at out of"), "none": word_set("for of")}
 _NAMED_BY = word_set("for is name under named passenger , me as it's called be that's")
+_TIME_WORDS = word_set("""
+    summer winter spring fall autumn morning evening afternoon night noon midnight weekend month week year day days time
+    future end beginning meantime minutes hours moment
+    """) | set(MONTHS)
 _RANKS = word_set("cheapest first second third last one 1")
 _TITLES = word_set("name passenger mister mr mrs ms miss doctor dr")
 _VAGUE = word_set("place home house job office work apartment flat address hotel school")
@@ -178,7 +182,7 @@ def _corrects(tokens: Sequence[Token], named: Sequence[Mention], number: Mention
 
 def _find_places(turn: Turn, scope: Request | None, parameter: Parameter) -> list[Mention]:
     role = role_of(parameter)
-    phrases = [p for p in turn.of_kind("phrase", scope) if not _about_tool(p, scope) and str(p.value).lower() not in MONTHS]
+    phrases = [p for p in turn.of_kind("phrase", scope) if not _about_tool(p, scope) and not _is_time(p)]
     if role == "source" and _points_back(turn, scope):
         return []
     strong = [p for p in phrases if p.cue in _STRONG[role]]
@@ -194,6 +198,10 @@ def _find_places(turn: Turn, scope: Request | None, parameter: Parameter) -> lis
         p for p in phrases if _is_name(p) and p.cue not in _other_cues(role) and p.cue not in ("for", "name", "under")
     ]
     return followed or weak or [p for p in strong if not loose or p.cue == "from"] or loose or _visited(turn, phrases, role)
+
+
+def _is_time(phrase: Mention) -> bool:
+    return str(phrase.value).split()[-1].lower() in _TIME_WORDS
 
 
 def _points_back(turn: Turn, scope: Request | None) -> bool:

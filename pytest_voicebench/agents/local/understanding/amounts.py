@@ -205,7 +205,13 @@ def _priced(tokens: Sequence[Token], start: int, end: int) -> bool:
 def _after_nation_or_number(tokens: Sequence[Token], i: int) -> bool:
     scaled = bool(i) and tokens[i - 1].low in SCALES
     led = bool(i) and tokens[i].low.endswith("s") and tokens[i - 1].low in ("in", "into", "to")
-    return bool(i) and (scaled or led or tokens[i - 1].low in _NATION or number_at(tokens, i - 1) is not None or (tokens[i - 1].capital and i > 1))
+    return bool(i) and (
+        scaled
+        or led
+        or tokens[i - 1].low in _NATION
+        or number_at(tokens, i - 1) is not None
+        or (tokens[i - 1].capital and i > 1)
+    )
 
 
 def _pronoun(tokens: Sequence[Token], start: int, end: int) -> bool:

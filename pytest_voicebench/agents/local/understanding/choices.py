@@ -114,4 +114,3 @@ def _said_for(value: str) -> list[tuple[str, ...]]:
         if head == "price":
             ways += [(w,) for w in PRICE_WORDS]
     return ways
-

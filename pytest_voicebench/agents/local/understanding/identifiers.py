@@ -110,7 +110,12 @@ def _atom_at(tokens: Sequence[Token], i: int, inside: bool) -> _Atom | None:
         return _Atom(text=low[0], end=i + 1, sure=True)
     if inside and low in _HOMOPHONES and i + 1 < len(tokens) and _spelled(tokens[i + 1]) and _amid(tokens, i):
         return _Atom(text=_HOMOPHONES[low], end=i + 1, sure=False)
-    if inside and low in ("to", "too", "for") and i + 1 < len(tokens) and tokens[i + 1].low in ("in", "into", "on", "please"):
+    if (
+        inside
+        and low in ("to", "too", "for")
+        and i + 1 < len(tokens)
+        and tokens[i + 1].low in ("in", "into", "on", "please")
+    ):
         return _Atom(text=_HOMOPHONES[low], end=i + 1, sure=False)
     if end := _as_in(tokens, i):
         return _Atom(text=tokens[end - 1].low[0], end=end, sure=True)

@@ -131,7 +131,17 @@ def _worths(
             inside = [m for m in mentions if first <= m.start < last]
             values = {name: _value_worth(found, first, last) for name, found in chosen.items()}
             found = {
-                t.name: _worth(t, triggers.score(t, said), values[t.name], inside, tokens, tokens[first:last], elsewhere, declared, start > 0)
+                t.name: _worth(
+                    t,
+                    triggers.score(t, said),
+                    values[t.name],
+                    inside,
+                    tokens,
+                    tokens[first:last],
+                    elsewhere,
+                    declared,
+                    start > 0,
+                )
                 for t in triggers.tools
             }
             less = _TAKEN_BACK if start and _corrects(tokens, first) else 0.0
@@ -155,7 +165,11 @@ def _worth(
     """What it is worth to read a stretch as a request of a tool; None where too little speaks for it."""
     own, deeds = words
     own += values
-    asked = _asked_for(tokens, mentions, elsewhere, declared) if any(is_free_search(p) for p in tool.parameters.values()) else 0.0
+    asked = (
+        _asked_for(tokens, mentions, elsewhere, declared)
+        if any(is_free_search(p) for p in tool.parameters.values())
+        else 0.0
+    )
     if asked:
         own += asked
     kinds = _kinds_said(tool, mentions)
@@ -241,9 +255,7 @@ def _kinds_said(tool: Tool, mentions: Sequence[Mention]) -> set[str]:
     return kinds | ({"count"} if "counted" in kinds else set())
 
 
-def _asked_for(
-    tokens: Sequence[Token], mentions: Sequence[Mention], elsewhere: set[str], declared: set[str]
-) -> float:
+def _asked_for(tokens: Sequence[Token], mentions: Sequence[Mention], elsewhere: set[str], declared: set[str]) -> float:
     """How plainly a thing is asked for that no other tool is about: "do you have any hiking boots"."""
     about = elsewhere
     limited = any(m.kind == "number" and m.bound for m in mentions)

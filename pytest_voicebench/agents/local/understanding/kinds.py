@@ -16,7 +16,8 @@ _PERSONS = word_set("""
     passenger customer guest person traveler traveller recipient contact user patient owner
     """)
 _PLACES = word_set("""
-    city destination origin address location place town area country airport station region neighborhood neighbourhood district
+    city destination origin address location place town area country airport station region
+    neighborhood neighbourhood district
     """)
 _GOALS = word_set("destination to arrival end target goal dropoff")
 _SOURCES = word_set("origin from source start departure pickup")

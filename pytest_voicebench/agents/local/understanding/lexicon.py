@@ -113,11 +113,12 @@ PRONOUNS = word_set("""
     nothing itself themselves himself herself myself mine yours ours
     """)
 VERBS = word_set("""
+    sell placed grab throw carry
     want need get got find look see show tell give make take put add set go going know like think start help check
     search book reserve track update change convert come came goes pay paid use using used please please work works
     say says said keep cost costs calculate figure try trying move moving see looking try mean means spend want
     wants let leave leaving depart departing arrive arriving fly flying drive walk bike cycle run runs call calls
-    sell placed grab throw carry called ordered bought buy charge charged stay staying live living travel traveling happen happens switch pull
+    called ordered bought buy charge charged stay staying live living travel traveling happen happens switch pull
     pulled come comes compare deduct debit draw drawn thinking wondering hoping planning trying talking having
     getting going doing making saying needing wanting asking got gets happy interested
     """)

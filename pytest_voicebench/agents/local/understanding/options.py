@@ -16,7 +16,7 @@ from pytest_voicebench.tools import Parameter
 
 _OFF = word_set("off no remove disable drop clear")
 _ON = word_set("on yes allowed enable required must")
-_DENIED = word_set("don't no not without never needn't longer")
+_DENIED = word_set("don't not without never needn't longer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +104,7 @@ def _said(tokens: Sequence[Token], name: Mention, until: int) -> bool | None:
     while start > 0 and name.start - start < 5 and not tokens[start - 1].ends_sentence:
         start -= 1
     before = {t.low for t in tokens[start : name.start]}
-    if before & _DENIED or before & {"remove", "disable", "off"}:
+    if before & _DENIED or before & {"remove", "disable", "off"} or tokens[name.start - 1].low == "no":
         return False
     return True if before & {"on", "enable", "only"} else None
 

@@ -75,9 +75,7 @@ def _filled(turn: Turn, requests: Sequence[Request]) -> list[_Draft]:
     return drafts
 
 
-def _without_false_starts(
-    turn: Turn, requests: Sequence[Request], known: Sequence[Known]
-) -> list[Request]:
+def _without_false_starts(turn: Turn, requests: Sequence[Request], known: Sequence[Known]) -> list[Request]:
     """Requests that say something; what was said of a false start goes to the next request, or the one before."""
     kept: list[Request] = []
     loose: list[tuple[int, int]] = []
@@ -153,7 +151,9 @@ def _shared(drafts: list[_Draft]) -> list[_Draft]:
     for n, draft in enumerate(drafts):
         others = [*reversed(drafts[:n]), *drafts[n + 1 :]]
         for name in _missing(draft):
-            lent = next((d.filled[name] for d in others if d.request.tool is draft.request.tool and name in d.filled), None)
+            lent = next(
+                (d.filled[name] for d in others if d.request.tool is draft.request.tool and name in d.filled), None
+            )
             if lent is not None:
                 draft.filled[name] = lent
     return drafts

@@ -1,4 +1,4 @@
-"""Words of the tools' declarations where the recogniser wrote others that sound alike: "cash back cart", "joy to count"."""
+"""Declared words where the recogniser wrote others that sound alike: "cash back cart", "joy to count"."""
 
 from __future__ import annotations
 

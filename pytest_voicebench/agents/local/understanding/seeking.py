@@ -36,7 +36,9 @@ def seeking_before(tokens: Sequence[Token], start: int) -> Seeking:
             return wished if tokens[i].ends_sentence else Seeking()
         if low in _BREAKS and not wished.plain:
             break
-        asks = low == "have" and "you" in {t.low for t in tokens[max(0, i - 2) : i]}
+        asks = (
+            low == "have" and tokens[i - 1].low == "you" and tokens[max(0, i - 2)].low in ("do", "what", "which", "if")
+        )
         if (base in _SEEKING and not _is_interjection(tokens, i)) or asks:
             return Seeking(plain=PLAIN, verb=i)
         if low in _WISHING and not wished.plain:
@@ -49,7 +51,9 @@ def seeking_before(tokens: Sequence[Token], start: int) -> Seeking:
 def _is_interjection(tokens: Sequence[Token], i: int) -> bool:
     """Verbs that ask for no thing: "look, ...", "look at", "find out"."""
     low, after = stem(tokens[i].low), tokens[i + 1].low if i + 1 < len(tokens) else ""
-    named = low == "search" and i > 0 and tokens[i - 1].low in ("my", "the", "that", "our", "saved", "safe", "apartment")
+    named = (
+        low == "search" and i > 0 and tokens[i - 1].low in ("my", "the", "that", "our", "saved", "safe", "apartment")
+    )
     return named or (low == "look" and after in (",", "at", "forward", "like")) or (low == "find" and after == "out")
 
 

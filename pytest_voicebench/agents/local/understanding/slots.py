@@ -197,7 +197,13 @@ def _find_places(turn: Turn, scope: Request | None, parameter: Parameter) -> lis
     loose = [
         p for p in phrases if _is_name(p) and p.cue not in _other_cues(role) and p.cue not in ("for", "name", "under")
     ]
-    return followed or weak or [p for p in strong if not loose or p.cue == "from"] or loose or _visited(turn, phrases, role)
+    return (
+        followed
+        or weak
+        or [p for p in strong if not loose or p.cue == "from"]
+        or loose
+        or _visited(turn, phrases, role)
+    )
 
 
 def _is_time(phrase: Mention) -> bool:
@@ -214,7 +220,7 @@ def _points_back(turn: Turn, scope: Request | None) -> bool:
 
 
 def _is_noun(tokens: Sequence[Token], phrase: Mention) -> bool:
-    """After "to" a bare word may be a verb ("to surprise my dad"): a noun has an article, is long, or ends its clause."""
+    """After "to" a bare word may be a verb ("to surprise dad"): a noun has an article, is long, or ends its clause."""
     article = phrase.start > 0 and tokens[phrase.start - 1].low in DETERMINERS
     after = tokens[phrase.end] if phrase.end < len(tokens) else None
     return article or " " in str(phrase.value) or after is None or after.is_punctuation or after.low in PREPOSITIONS

@@ -80,7 +80,9 @@ class Triggers:
 
 def _is_saved_search(tokens: Sequence[Token], i: int) -> bool:
     """The noun: "my saved search", not the verb."""
-    return tokens[i].low == "search" and i > 0 and tokens[i - 1].low in ("my", "our", "saved", "the", "that", "apartment")
+    return (
+        tokens[i].low == "search" and i > 0 and tokens[i - 1].low in ("my", "our", "saved", "the", "that", "apartment")
+    )
 
 
 def _denied(tokens: Sequence[Token], i: int) -> bool:
@@ -119,7 +121,11 @@ def _weights(tool: Tool) -> dict[str, float]:
     for words, weight in sources:
         for word in words:
             word = "".join(c for c in word.lower() if c.isalpha())
-            if word and word not in EMPTY | (_DULL if weight == _DESCRIPTION else frozenset()) and (word not in STOPS or stem(word) in _VERBAL):
+            if (
+                word
+                and word not in EMPTY | (_DULL if weight == _DESCRIPTION else frozenset())
+                and (word not in STOPS or stem(word) in _VERBAL)
+            ):
                 for concept in concepts(word):
                     weights[concept] = max(weight, weights.get(concept, 0))
     return weights

@@ -88,17 +88,28 @@ def _with_numbers_reheard(tokens: Sequence[Token]) -> list[Token]:
     """Number words where a recogniser wrote a word that sounds alike: "to bedroom", "put you of them"."""
     heard = list(tokens)
     for i, token in enumerate(tokens[:-1]):
-        following = tokens[i + 1].low
-        of_them = following == "of" and i + 2 < len(tokens) and tokens[i + 2].low in _COUNTED_OF and token.low != "free"
-        of_them = of_them or (token.low == "you" and following == "of" and token_before(tokens, i) in ("put", "add"))
-        counted = following in _COUNTED and (token.low not in ("you", "do") or _needs_object(tokens, i))
-        if token.low in _REHEARD and (of_them or (counted and not _fits_before_noun(tokens, i))):
-            number = _REHEARD[token.low]
-            heard[i] = Token(text=number, low=number, glued=token.glued)
-        elif token.low in ("to", "too", "do", "for") and _stands_for_number(tokens, i):
+        if token.low in _REHEARD and (_counts_something(tokens, i) or _stands_for_number(tokens, i)):
             number = _REHEARD[token.low]
             heard[i] = Token(text=number, low=number, glued=token.glued)
     return heard
+
+
+def _counts_something(tokens: Sequence[Token], i: int) -> bool:
+    """Before rooms or "of them", where no verb or preposition makes sense: "find me do bedroom", "put you of them"."""
+    low, following = tokens[i].low, tokens[i + 1].low
+    if following == "of":
+        of_them = i + 2 < len(tokens) and tokens[i + 2].low in _COUNTED_OF and low != "free"
+        return of_them or (low == "you" and token_before(tokens, i) in ("put", "add"))
+    verbal = low in ("you", "do") and not _needs_object(tokens, i)
+    return following in _COUNTED and not verbal and not _fits_before_noun(tokens, i)
+
+
+def _stands_for_number(tokens: Sequence[Token], i: int) -> bool:
+    """A preposition that nothing follows, where a number is due: "make it to, please", "at least do.", "wait, for,"."""
+    after = tokens[i + 1]
+    if tokens[i].low not in ("to", "too", "do", "for") or not (after.is_punctuation or after.low == "please"):
+        return False
+    return [t.low for t in tokens[max(0, i - 2) : i]] in _NUMBER_DUE
 
 
 _NUMBER_DUE = (["make", "it"], ["at", "least"], ["make", "that"], ["wait", ","], ["no", ","], ["no", "wait"])
@@ -111,15 +122,6 @@ def _needs_object(tokens: Sequence[Token], i: int) -> bool:
 def token_before(tokens: Sequence[Token], i: int) -> str:
     """The word before token i in lower case; empty at the start."""
     return tokens[i - 1].low if i else ""
-
-
-def _stands_for_number(tokens: Sequence[Token], i: int) -> bool:
-    """A preposition that nothing follows, where a number is due: "make it to, please", "at least do.", "wait, for,"."""
-    after = tokens[i + 1]
-    if not after.is_punctuation and after.low != "please":
-        return False
-    before = [t.low for t in tokens[max(0, i - 2) : i]]
-    return before in _NUMBER_DUE
 
 
 def _fits_before_noun(tokens: Sequence[Token], i: int) -> bool:

@@ -31,6 +31,7 @@ def find_choices(tokens: Sequence[Token], parameter: Parameter) -> list[Mention]
     ways = _ways(tuple(parameter.enum))
     stems = [_plain(t.low) for t in tokens]
     heads = {c for w in head_words(parameter) for c in concepts(w)}
+    typed = "type" in name_words(parameter)
     found: list[Mention] = []
     i = 0
     while i < len(tokens):
@@ -39,7 +40,12 @@ def find_choices(tokens: Sequence[Token], parameter: Parameter) -> list[Mention]
             end = i + width
             value = ways[tuple(stems[i:end])]
             cue = _cue(tokens, i)
-            bound = _beside(tokens, i, end, heads) or cue in _cues_of(parameter)
+            bound = (
+                width > 1
+                or _beside(tokens, i, end, heads)
+                or cue in _cues_of(parameter)
+                or (typed and _alone(tokens, i, end))
+            )
             found.append(Mention(kind="enum", value=value, start=i, end=end, cue=cue, bound=bound))
         i += width or 1
     return found
@@ -77,6 +83,13 @@ def _cue(tokens: Sequence[Token], start: int) -> str:
     return tokens[i].low if i >= 0 else ""
 
 
+def _alone(tokens: Sequence[Token], start: int, end: int) -> bool:
+    """A noun of its own: "the internet, that should ...", not "the gas station"."""
+    after = tokens[end] if end < len(tokens) else None
+    article = start > 0 and tokens[start - 1].low in ("the", "my", "our")
+    return article and (after is None or after.is_punctuation or after.low in STOPS)
+
+
 def _beside(tokens: Sequence[Token], start: int, end: int, heads: set[str]) -> bool:
     """The noun itself, or the noun within three words after the value: "gold credit card", "cards: gold"."""
     for token in tokens[end : end + 3]:
@@ -108,7 +121,7 @@ def _said_for(value: str) -> list[tuple[str, ...]]:
     core = tuple(w for w in words if w not in _LOOSE) or tuple(words)
     ways = [tuple(words), core, ("".join(core),)]
     head = core[-1]
-    if head not in STOPS and head not in ("card", "bill", "account"):
+    if head not in STOPS and head not in ("card", "bill", "account", "back"):
         ways.append((head,))
         ways += [tuple(other.split("-")) for other in SAID_FOR.get(stem(head), ())]
         if head == "price":

@@ -49,6 +49,12 @@ def find_identifiers(tokens: Sequence[Token], taken: set[int]) -> list[Mention]:
 
 
 def _run_at(tokens: Sequence[Token], start: int, taken: set[int], correcting: bool) -> Mention | None:
+    if (
+        tokens[start].low == "one"
+        and start
+        and tokens[start - 1].low in ("another", "other", "that", "this", "new", "right")
+    ):
+        return None
     atoms: list[_Atom] = []
     i, commas = start, 0
     while i < len(tokens) and i not in taken:
@@ -80,6 +86,8 @@ def _goes_on(tokens: Sequence[Token], i: int, commas: int) -> bool:
 
 def _atom_at(tokens: Sequence[Token], i: int, inside: bool) -> _Atom | None:
     token, low = tokens[i], tokens[i].low
+    if low == "double" and i + 1 < len(tokens) and re.fullmatch(r"u\d*", tokens[i + 1].low):
+        return _Atom(text="w" + tokens[i + 1].low[1:], end=i + 2, sure=True)
     if low in _TIMES and i + 1 < len(tokens) and tokens[i + 1].low in ("floor", "for", "fore"):
         return _Atom(text="4" * _TIMES[low], end=i + 2, sure=True)
     if low in _TIMES and i + 1 < len(tokens) and (one := _atom_at(tokens, i + 1, inside)) and len(one.text) == 1:

@@ -78,7 +78,7 @@ joint shared
 parking garage
 laundry washer washing-machine
 furnished furniture
-pets pet dog dogs cat cats animals pet-friendly
+pets pet pet-friendly
 balcony terrace
 neighborhood neighbourhood area district
 bedrooms bedroom rooms
@@ -127,7 +127,8 @@ ADVERBS = word_set("""
     yes no not sorry wait rather still already again first second third next last ever even almost exactly
     automatically every each once twice soon later yet probably currently thanks thank hi hello hey alright also
     enough much many lot more less most least tops either both all there somewhere anywhere anything else though
-    quickly possible pretty kind sort
+    quickly possible pretty kind sort anyhow anyway secondly thirdly lastly finally firstly preferably seriously
+    honestly basically
     """)
 WEEKDAYS = words_of("monday tuesday wednesday thursday friday saturday sunday")
 STOPS = PREPOSITIONS | CONJUNCTIONS | AUXILIARIES | PRONOUNS | VERBS | ADVERBS | frozenset(WEEKDAYS)

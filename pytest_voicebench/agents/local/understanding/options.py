@@ -16,7 +16,7 @@ from pytest_voicebench.tools import Parameter
 
 _OFF = word_set("off no remove disable drop clear")
 _ON = word_set("on yes allowed enable required must")
-_DENIED = word_set("don't not without never needn't longer")
+_DENIED = word_set("don't not never needn't longer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,8 @@ def _led(tokens: Sequence[Token], values: Sequence[Mention]) -> list[Mention]:
     kept = [first]
     for value in values[1:]:
         led = value.cue in ("to", "at", "is", "least", "most") or taken_back(tokens, kept[-1].end, value.start)
-        if led and value.start - kept[-1].end <= 12:
+        changed = value.cue == "to" and tokens[value.start - 2].low in ("it", "that")  # "can you change it to"
+        if led and (changed or value.start - kept[-1].end <= 12):
             kept.append(value)
     return kept
 
@@ -104,7 +105,7 @@ def _said(tokens: Sequence[Token], name: Mention, until: int) -> bool | None:
     while start > 0 and name.start - start < 5 and not tokens[start - 1].ends_sentence:
         start -= 1
     before = {t.low for t in tokens[start : name.start]}
-    if before & _DENIED or before & {"remove", "disable", "off"} or tokens[name.start - 1].low == "no":
+    if before & _DENIED or before & {"remove", "disable", "off"} or tokens[name.start - 1].low in ("no", "without"):
         return False
     return True if before & {"on", "enable", "only"} else None
 

@@ -83,7 +83,8 @@ def fill_typed(turn: Turn, request: Request, filled: dict[str, list[Mention]], a
         for parameter in parameters:
             candidates = _FINDERS[kind](turn, scope, parameter)
             if candidates:
-                filled[parameter.name] = settle(turn.tokens, candidates, False)
+                chosen = _first_date(turn.tokens, candidates) if kind == "date" else candidates
+                filled[parameter.name] = settle(turn.tokens, chosen, False)
                 turn.use(candidates)
 
 
@@ -100,6 +101,16 @@ def _fill_choices(
         if chosen:
             filled[parameter.name] = chosen
             turn.use(chosen)
+
+
+def _first_date(tokens: Sequence[Token], dates: Sequence[Mention]) -> list[Mention]:
+    """The first date and what takes it back; later ones are about something else."""
+    kept = list(dates[:1])
+    for date in dates[1:]:
+        between = tokens[kept[-1].end : date.start]
+        if taken_back(tokens, kept[-1].end, date.start) or "but" in {t.low for t in between}:
+            kept.append(date)
+    return kept
 
 
 def settle(tokens: Sequence[Token], candidates: Sequence[Mention], several: bool) -> list[Mention]:
@@ -124,7 +135,7 @@ def inherit_bounds(tokens: Sequence[Token], numbers: Sequence[Mention]) -> list[
     result: list[Mention] = []
     for number in numbers:
         before = result[-1] if result else None
-        if before and number.start - before.end <= 8 and taken_back(tokens, before.end, number.start):
+        if before and number.start - before.end <= 8 and _revised(tokens, before.end, number.start):
             number = replace(
                 number,
                 bound=number.bound or (before.bound and not number.unit.isalpha()) or before.bound,
@@ -132,6 +143,11 @@ def inherit_bounds(tokens: Sequence[Token], numbers: Sequence[Mention]) -> list[
             )
         result.append(number)
     return result
+
+
+def _revised(tokens: Sequence[Token], start: int, end: int) -> bool:
+    """Taken back, or said again at once in other words: "ninety, well, a hundred and ten"."""
+    return taken_back(tokens, start, end) or (end - start <= 4 and "well" in {t.low for t in tokens[start:end]})
 
 
 def _find_plain(kind: str) -> Callable[[Turn, Request | None, Parameter], list[Mention]]:
@@ -170,7 +186,17 @@ def _find_count(turn: Turn, scope: Request | None, parameter: Parameter) -> list
         return [n for n in numbers if n in named or _corrects(turn.tokens, named, n)]
     if before:
         return [n for n in numbers if n in before or _corrects(turn.tokens, before, n)]
-    return [n for n in numbers if not n.bound and n.value <= 50 and n.value == int(n.value)]
+    return _first_said(turn.tokens, [n for n in numbers if not n.bound and n.value <= 50 and n.value == int(n.value)])
+
+
+def _first_said(tokens: Sequence[Token], numbers: Sequence[Mention]) -> list[Mention]:
+    """The first "ten of those", else the first number, with what takes it back; not what is counted in passing."""
+    of = [n for n in numbers if n.end < len(tokens) and tokens[n.end].low == "of"]
+    kept = list((of or numbers)[:1])
+    for number in numbers:
+        if kept and number.start > kept[-1].start and _corrects(tokens, kept[-1:], number):
+            kept.append(number)
+    return kept
 
 
 def _corrects(tokens: Sequence[Token], named: Sequence[Mention], number: Mention) -> bool:

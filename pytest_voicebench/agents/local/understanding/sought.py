@@ -57,6 +57,7 @@ def _objects(tokens: Sequence[Token], phrases: Sequence[Mention], request: Reque
         elif (
             not all(about & set(concepts(w)) for w in words)
             and words[-1].lower() not in _VAGUE
+            and not words[-1].isdigit()
             and not negated(tokens, phrase.start)
             and _is_object(tokens, phrase)
         ):
@@ -72,7 +73,7 @@ def _says_which(tokens: Sequence[Token], phrase: Mention) -> bool:
 
 
 def _is_object(tokens: Sequence[Token], phrase: Mention) -> bool:
-    if phrase.cue == "for":
+    if phrase.cue == "for" and "for" in {t.low for t in tokens[max(0, phrase.start - 3) : phrase.start]}:
         return seeking_before(tokens, phrase.start).plain == PLAIN
     return phrase.cue not in ("in", "at", "on", "from", "with", "under", "to", "by", "into", "about", "as", "without")
 

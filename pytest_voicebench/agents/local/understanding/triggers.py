@@ -134,7 +134,7 @@ def _weights(tool: Tool) -> dict[str, float]:
 _VERBAL = frozenset(
     stem(w)
     for w in words_of("""
-    search find look show book reserve track update change set add put convert pay
+    search find look show book reserve track update change set add convert pay
     """)
 )
 

@@ -28,6 +28,8 @@ FILLERS = word_set("""
 
 _PHRASE_FILLERS = (("you", "know"), ("i", "guess"), ("i", "think"), ("let", "me", "think"), ("let's", "see"))
 
+_LEADING = word_set("to from at the a an my our with into")
+
 _LIKE_KEEPERS = word_set("i you we they would i'd we'd you'd to do don't")
 
 _ENDS = (("ies", "y"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("xes", "x"), ("ss", "ss"), ("us", "us"))
@@ -76,7 +78,7 @@ def tokenize(text: str) -> list[Token]:
             low = piece.lower()
         tokens.append(Token(text=piece, low=low, glued=glued))
         glued = False
-    return _without_stutters(_without_fillers(_with_numbers_reheard(tokens)))
+    return _without_stutters(_without_hesitation(_without_fillers(_with_numbers_reheard(tokens))))
 
 
 _REHEARD = {"to": "two", "too": "two", "do": "two", "due": "two", "you": "two", "free": "three", "for": "four"}
@@ -163,6 +165,16 @@ def _without_fillers(tokens: Sequence[Token]) -> list[Token]:
         i += width
         if i < len(tokens) and tokens[i].text == "," and (not kept or kept[-1].is_punctuation):
             i += 1
+    return kept
+
+
+def _without_hesitation(tokens: Sequence[Token]) -> list[Token]:
+    """Drops commas and dots that part a small word from what it leads to: "to, the courthouse"."""
+    kept: list[Token] = []
+    for token in tokens:
+        if token.text in (",", "...", "…") and len(kept) > 1 and kept[-1].low in _LEADING and kept[-2].is_word:
+            continue
+        kept.append(token)
     return kept
 
 

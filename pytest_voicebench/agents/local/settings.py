@@ -18,6 +18,9 @@ class LocalSettings:
 
     `prompt` is text that the recogniser takes for what was said before: how things are spelled, words to expect.
 
+    Speech starts where the detector's chance reaches `speech_on`, or `speech_on_loud` where the sound stands
+    `loud_over_noise_db` above the noise; it ends below `speech_off`, unless it is still that loud.
+
     A reply cut before `continued_s` of it was heard did not end the user's turn: what follows belongs to it.
     A turn ends after `endpoint_s` of silence, or after `endpoint_open_s` where the words so far are plainly unfinished.
     Recognition and speech are computed inline, which takes no virtual time; what a cascade would take is charged as
@@ -36,6 +39,8 @@ class LocalSettings:
     barge_in_s: float = 0.3
     speech_on: float = 0.5
     speech_off: float = 0.35
+    speech_on_loud: float = 0.1
+    loud_over_noise_db: float = 14.0
     gate_dbfs: float = -55.0
     gate_over_noise_db: float = 8.0
     least_speech_s: float = 0.25
@@ -56,7 +61,7 @@ def settings_from(given: dict[str, object]) -> LocalSettings:
     values: dict[str, object] = {}
     for name, value in given.items():
         if name not in known:
-            raise ValueError(f"agent local: unknown setting {name!r}; it has {', '.join(sorted(known))}")
+            raise ValueError(f"unknown setting {name!r}; it has {', '.join(sorted(known))}")
         values[name] = str(value) if isinstance(known[name], str) else _number(name, value, known[name])
     return LocalSettings(**values)  # type: ignore[arg-type]
 
@@ -65,7 +70,7 @@ def _number(name: str, value: object, default: object) -> int | float:
     try:
         number = int(str(value)) if isinstance(default, int) else float(str(value))
     except ValueError:
-        raise ValueError(f"agent local: setting {name}={value!r} is not a number") from None
+        raise ValueError(f"setting {name}={value!r} is not a number") from None
     if not math.isfinite(number) or (number < 0 and name != "gate_dbfs") or (name == "beam" and number < 1):
-        raise ValueError(f"agent local: setting {name}={value!r} is out of range")
+        raise ValueError(f"setting {name}={value!r} is out of range")
     return number

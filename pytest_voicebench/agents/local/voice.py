@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import io
 import shutil
@@ -22,6 +23,7 @@ _PICO = (
     "sys.stdout.buffer.write(NanoTTS().speak(sys.stdin.buffer.read().decode(), voice='en-US'))"
 )
 _PICO_HZ = 16_000
+_INSTALL = 'pip install "pytest-voicebench[local]"'
 
 
 class Voice(Protocol):
@@ -69,17 +71,32 @@ class PicoVoice:
         return Audio(samples=np.frombuffer(done.stdout, "<i2").astype(np.int16), rate_hz=_PICO_HZ)
 
 
+def check_voice(setting: str) -> None:
+    """Raises ValueError, in one line, for a voice that is none, is not installed, or that flite does not have."""
+    kind, _, speaker = setting.partition(":")
+    if kind not in ("auto", "flite", "pico") or (speaker and kind != "flite"):
+        raise ValueError(f"voice {setting!r} is not one of auto, flite, flite:NAME, pico")
+    flite = shutil.which("flite") if kind != "pico" else None
+    pico = importlib.util.find_spec("py_nanotts") is not None and kind != "flite"
+    if not flite and not pico:
+        raise ValueError(f"voice {setting!r} is not installed: install flite, or {_INSTALL}")
+    if speaker and flite and speaker not in (known := _flite_speakers(flite)):
+        raise ValueError(f"voice {setting!r}: flite has no voice {speaker!r}; it has {', '.join(known)}")
+
+
 def find_voice(setting: str) -> Voice:
     """The voice that a setting names. Raises AgentAbsent, in one line, where there is none."""
+    try:
+        check_voice(setting)
+    except ValueError as problem:
+        raise AgentAbsent(f"agent local: {problem}") from None
     kind, _, speaker = setting.partition(":")
     flite = shutil.which("flite")
-    pico = importlib.util.find_spec("py_nanotts") is not None
-    if kind in ("auto", "flite") and flite:
-        return FliteVoice(flite, speaker or "slt")
-    if kind in ("auto", "pico") and pico:
-        return PicoVoice()
-    if kind not in ("auto", "flite", "pico"):
-        raise AgentAbsent(f"agent local: voice {setting!r} is not one of auto, flite, flite:NAME, pico")
-    raise AgentAbsent(
-        f'agent local: voice {setting!r} is not installed: install flite, or pip install "pytest-voicebench[local]"'
-    )
+    return FliteVoice(flite, speaker or "slt") if kind != "pico" and flite else PicoVoice()
+
+
+@functools.cache
+def _flite_speakers(program: str) -> tuple[str, ...]:
+    """Names of the voices that flite has built in; given another name, flite itself speaks with its first one."""
+    listed = subprocess.run([program, "-lv"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    return tuple(listed.stdout.partition(":")[2].split())

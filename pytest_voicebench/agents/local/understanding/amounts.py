@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pytest_voicebench.agents.local.understanding.lexicon import STOPS
 from pytest_voicebench.agents.local.understanding.mentions import Mention
 from pytest_voicebench.agents.local.understanding.numbers import SCALES, number_at, whole
+from pytest_voicebench.agents.local.understanding.sounds import sound_of
 from pytest_voicebench.agents.local.understanding.wording import word_set, words_of
 from pytest_voicebench.agents.local.understanding.words import Token
 
@@ -21,7 +24,7 @@ _CURRENCY_WORDS = {
     "KRW": "won krw",
     "MXN": "peso pesos mxn",
     "BRL": "real reais brl",
-    "SEK": "krona kronor sek",
+    "SEK": "krona kronas kronor sek",
     "DKK": "kroner krone dkk",
     "NOK": "nok",
     "ZAR": "rand zar",
@@ -67,6 +70,8 @@ _NATION = {
     "philippine": {"MXN": "PHP"},
     "filipino": {"MXN": "PHP"},
     "kenyan": {"KES": "KES"},
+    "czech": {"CZK": "CZK"},
+    "check": {"CZK": "CZK"},
 }
 _OF_NATION = {
     nation: code
@@ -80,6 +85,7 @@ _OF_NATION = {
 }  # fmt: skip
 _SIGNS = {"$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY"}
 _AMBIGUOUS = frozenset(("won", "real", "try", "crown", "crowns", "rub", "dong", "pound"))
+_DIVIDERS = word_set("to in into from and for how")
 _UPPER = word_set("""
     under below max maximum most budget tops limit cap capped ceiling within less cheaper exceed above beyond afford
     spend over more
@@ -121,7 +127,22 @@ def find_currencies(tokens: Sequence[Token]) -> list[Mention]:
                 bound=_priced(tokens, start, i + 1),
             )
         )
-    return found
+    return _most_precise(tokens, found)
+
+
+def _most_precise(tokens: Sequence[Token], found: Sequence[Mention]) -> list[Mention]:
+    """Without "dollars" where "I mean Canadian dollars" follows at once."""
+    kept: list[Mention] = []
+    for mention in found:
+        before = kept[-1] if kept else None
+        if before is not None and mention.end - mention.start > 1 and before.end - before.start == 1:
+            between = {t.low for t in tokens[before.end : mention.start]}
+            base = _CODE_OF.get(tokens[mention.end - 1].low)
+            if base == before.value != mention.value and len(between) <= 5 and not between & _DIVIDERS:
+                kept.pop()
+                mention = replace(mention, cue=before.cue, bound=before.bound)
+        kept.append(mention)
+    return kept
 
 
 def find_numbers(tokens: Sequence[Token], taken: set[int], currencies: Sequence[Mention]) -> list[Mention]:
@@ -151,11 +172,26 @@ def find_numbers(tokens: Sequence[Token], taken: set[int], currencies: Sequence[
 def _misheard(tokens: Sequence[Token], i: int) -> str | None:
     """A nation's money by the nation alone, where the word after it was not understood: "840 Swedish corner"."""
     nation = tokens[i - 1].low if i else ""
-    if nation not in _OF_NATION or not tokens[i].is_word:
+    if not tokens[i].is_word:
+        return None
+    asked = [t.low for t in tokens[max(0, i - 2) : i]] == ["how", "many"]
+    alike = _sounding_like(tokens[i].low) if asked or nation in _OF_NATION else None
+    if alike is not None:
+        return alike
+    if nation not in _OF_NATION:
         return None
     before = next((t.low for t in reversed(tokens[max(0, i - 3) : i - 1]) if t.low not in ("south", "the")), "")
     amount = i > 1 and number_at(tokens, i - 2) is not None
     return _OF_NATION[nation] if amount or before in ("in", "to", "into", "from", "many") else None
+
+
+@functools.cache
+def _sounding_like(low: str) -> str | None:
+    """The currency whose name has just the sounds of a longer word: "crooner" is kronor."""
+    sound = sound_of(low)
+    if len(sound) < 4 or low in STOPS or not low.endswith(("a", "e", "r", "n", "s")):
+        return None
+    return next((code for word, code in _CODE_OF.items() if sound_of(word) == sound), None)
 
 
 def _priced(tokens: Sequence[Token], start: int, end: int) -> bool:
@@ -167,7 +203,15 @@ def _priced(tokens: Sequence[Token], start: int, end: int) -> bool:
 
 
 def _after_nation_or_number(tokens: Sequence[Token], i: int) -> bool:
-    return bool(i) and (number_at(tokens, i - 1) is not None or (tokens[i - 1].capital and i > 1))
+    scaled = bool(i) and tokens[i - 1].low in SCALES
+    led = bool(i) and tokens[i].low.endswith("s") and tokens[i - 1].low in ("in", "into", "to")
+    return bool(i) and (
+        scaled
+        or led
+        or tokens[i - 1].low in _NATION
+        or number_at(tokens, i - 1) is not None
+        or (tokens[i - 1].capital and i > 1)
+    )
 
 
 def _pronoun(tokens: Sequence[Token], start: int, end: int) -> bool:

@@ -49,25 +49,47 @@ def find_identifiers(tokens: Sequence[Token], taken: set[int]) -> list[Mention]:
 
 
 def _run_at(tokens: Sequence[Token], start: int, taken: set[int], correcting: bool) -> Mention | None:
+    if (
+        tokens[start].low == "one"
+        and start
+        and tokens[start - 1].low in ("another", "other", "that", "this", "new", "right")
+    ):
+        return None
     atoms: list[_Atom] = []
-    i = start
+    i, commas = start, 0
     while i < len(tokens) and i not in taken:
         atom = _atom_at(tokens, i, bool(atoms))
         if atom is not None:
             atoms.append(atom)
             i = atom.end
-        elif atoms and _continues(tokens, i) and not _starts_again(tokens, i, atoms):
+        elif atoms and (_continues(tokens, i) or _goes_on(tokens, i, commas)) and not _starts_again(tokens, i, atoms):
+            commas += tokens[i].text == ","
             i += 1
         else:
             break
     closed = i >= len(tokens) or tokens[i].is_punctuation
+    made_it = [t.low for t in tokens[max(0, start - 2) : start]] in (["make", "it"], ["make", "that"])
+    if made_it and len(atoms) == 1 and len(atoms[0].text) < 3:
+        return None  # a count: "make it two"
     if not atoms or not (_plausible(tokens, start, atoms) or (correcting and closed)):
         return None
     return Mention(kind="identifier", value="".join(a.text for a in atoms).upper(), start=start, end=atoms[-1].end)
 
 
+def _goes_on(tokens: Sequence[Token], i: int, commas: int) -> bool:
+    """One more digit after a comma, where commas have parted the ones before: "P, 7, 0, 3, 2 first"."""
+    if tokens[i].text != "," or not commas or i + 1 >= len(tokens):
+        return False
+    after = tokens[i + 2].low if i + 2 < len(tokens) else ""
+    return len(tokens[i + 1].low) == 1 and tokens[i + 1].low.isdigit() and after not in ("of", "bedroom", "bedrooms")
+
+
 def _atom_at(tokens: Sequence[Token], i: int, inside: bool) -> _Atom | None:
     token, low = tokens[i], tokens[i].low
+    if low == "double" and i + 1 < len(tokens) and re.fullmatch(r"u\d*", tokens[i + 1].low):
+        return _Atom(text="w" + tokens[i + 1].low[1:], end=i + 2, sure=True)
+    if low in _TIMES and i + 1 < len(tokens) and tokens[i + 1].low in ("floor", "for", "fore"):
+        return _Atom(text="4" * _TIMES[low], end=i + 2, sure=True)
     if low in _TIMES and i + 1 < len(tokens) and (one := _atom_at(tokens, i + 1, inside)) and len(one.text) == 1:
         return _Atom(text=one.text * _TIMES[low], end=one.end, sure=True)
     if len(low) == 1 and low.isalpha():
@@ -83,6 +105,8 @@ def _atom_at(tokens: Sequence[Token], i: int, inside: bool) -> _Atom | None:
         return _Atom(text=low[:-1], end=i + 1, sure=True)
     if low.isdigit():
         return _Atom(text=low, end=i + 1, sure=False)
+    if inside and re.fullmatch(r"\d+\.\d+", low):
+        return _Atom(text=low.replace(".", ""), end=i + 1, sure=False)
     if low in UNITS:
         return _Atom(text=str(UNITS[low]), end=i + 1, sure=False)
     if low in TENS:
@@ -93,6 +117,13 @@ def _atom_at(tokens: Sequence[Token], i: int, inside: bool) -> _Atom | None:
     if low in _SPELLING and (inside or (i + 1 < len(tokens) and _spelled(tokens[i + 1]))):
         return _Atom(text=low[0], end=i + 1, sure=True)
     if inside and low in _HOMOPHONES and i + 1 < len(tokens) and _spelled(tokens[i + 1]) and _amid(tokens, i):
+        return _Atom(text=_HOMOPHONES[low], end=i + 1, sure=False)
+    if (
+        inside
+        and low in ("to", "too", "for")
+        and i + 1 < len(tokens)
+        and tokens[i + 1].low in ("in", "into", "on", "please")
+    ):
         return _Atom(text=_HOMOPHONES[low], end=i + 1, sure=False)
     if end := _as_in(tokens, i):
         return _Atom(text=tokens[end - 1].low[0], end=end, sure=True)
@@ -105,6 +136,8 @@ def _is_word(token: Token, following: Token | None, inside: bool) -> bool:
         return token.text in ("a", "I") and not inside and (following is None or following.text != ",")
     if not _spelled(following):
         return True
+    if token.text in ("a", "A") and not inside and not following.glued and following.low in UNITS | TENS:
+        return True  # "a two bedroom"; digits are written as figures where they are spelled
     letter = (len(following.low) == 1 and following.low.isalpha()) or following.glued
     return not letter and not inside and token.text in ("a", "I")
 
@@ -171,6 +204,8 @@ def _continues(tokens: Sequence[Token], i: int) -> bool:
     if tokens[i].low in _GLUE:
         return _stays_spelling(tokens, i + 1)
     single = len(following.low) == 1 and following.low not in "ai" and _stays_spelling(tokens, i + 1)
+    if tokens[i].text == "." and tokens[i - 1].low[-1].isdigit() and following.low.isdigit() and len(following.low) > 2:
+        return True  # "x449.027"
     return tokens[i].text == "." and (following.low in _TIMES or single)
 
 
@@ -202,7 +237,7 @@ def _plausible(tokens: Sequence[Token], start: int, atoms: Sequence[_Atom]) -> b
         return any(a.sure for a in atoms) or any(len(a.text) == 1 and a.text.isalpha() for a in atoms)
     if letters:
         return len(atoms) >= 3 and all(len(a.text) == 1 for a in atoms)
-    if len(atoms) >= 3:
+    if len(text) >= 5:
         return True
     return _cued(tokens, start) and (len(text) >= 3 or len(atoms) >= 2)
 

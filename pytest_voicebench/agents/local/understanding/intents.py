@@ -7,12 +7,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pytest_voicebench.agents.local.understanding.choices import find_choices
 from pytest_voicebench.agents.local.understanding.kinds import is_free_search, kind_of
 from pytest_voicebench.agents.local.understanding.lexicon import (
     SEARCH_GROUP,
     concepts,
 )
 from pytest_voicebench.agents.local.understanding.mentions import Mention, marker_at
+from pytest_voicebench.agents.local.understanding.seeking import seeking_before
 from pytest_voicebench.agents.local.understanding.triggers import DEEDS, EMPTY, Triggers
 from pytest_voicebench.agents.local.understanding.wording import word_set
 from pytest_voicebench.agents.local.understanding.words import Token
@@ -25,9 +27,14 @@ SWITCH = 1.2
 """What each request must be worth beyond what it says: speech is not divided without need."""
 
 _MISSING, _STRANGE = 0.3, 0.9
-_ASKED = 1.05
 _WORSE = 1.5  # a tool that fits a stretch so much worse than another is not meant
-_WISHED = 0.15
+_ASKING_WORTH = 0.15
+_NAMED_VALUE, _VALUE = 0.5, 0.15
+_SOUGHT, _WISHED, _WISHED_LIMITED = 1.6, 0.5, 1.3
+_NO_THINGS = word_set("""
+    thing things time way bit lot something anything present gift idea help question questions option options result
+    results seat seats name number places information details cash money today tomorrow available
+    """)
 _TAKEN_BACK = 1.2  # what follows "no, sorry" is rarely a new request
 _EVIDENCE = {
     "currency": 1.5,
@@ -37,6 +44,8 @@ _EVIDENCE = {
     "counted": 0.8,
     "place": 0.2,
     "person": 0.2,
+    "named": 0.6,
+    "picked": 0.4,
     "money": 0.15,
     "count": 0.1,
 }
@@ -46,7 +55,8 @@ _ASKING = word_set("""
     need want find search look show get looking searching have any sell recommend thinking after buy interested like
     got order carry
     """)
-_HAVING = word_set("got get have")  # do not ask for what follows at once: "I got married"
+_NAMING = word_set("for under name is named passenger as it's")
+_PICKS = word_set("cheapest it them")
 _SPLITTERS = word_set("and then also plus but so")
 
 
@@ -112,13 +122,26 @@ def _worths(
     elsewhere = {
         c for t in triggers.tools for c in _own_words(t) if not any(is_free_search(p) for p in t.parameters.values())
     }
+    declared = {w for t in triggers.tools for p in t.parameters.values() for v in p.enum for w in str(v).split("_")}
+    chosen = {t.name: _choices(tokens, t) for t in triggers.tools}
     for start in range(len(cuts)):
         for end in range(start + 1, len(cuts) + 1):
             first, last = cuts[start][0], cuts[end - 1][1]
             said = triggers.said(tokens[first:last])
             inside = [m for m in mentions if first <= m.start < last]
+            values = {name: _value_worth(found, first, last) for name, found in chosen.items()}
             found = {
-                t.name: _worth(t, triggers.score(t, said), inside, tokens, tokens[first:last], elsewhere, start > 0)
+                t.name: _worth(
+                    t,
+                    triggers.score(t, said),
+                    values[t.name],
+                    inside,
+                    tokens,
+                    tokens[first:last],
+                    elsewhere,
+                    declared,
+                    start > 0,
+                )
                 for t in triggers.tools
             }
             less = _TAKEN_BACK if start and _corrects(tokens, first) else 0.0
@@ -131,27 +154,68 @@ def _worths(
 def _worth(
     tool: Tool,
     words: tuple[float, float],
+    values: float,
     mentions: Sequence[Mention],
     tokens: Sequence[Token],
     stretch: Sequence[Token],
     elsewhere: set[str],
+    declared: set[str],
     later: bool,
 ) -> float | None:
     """What it is worth to read a stretch as a request of a tool; None where too little speaks for it."""
     own, deeds = words
-    if any(is_free_search(p) for p in tool.parameters.values()) and _asks_for_thing(tokens, mentions, elsewhere):
-        own += _ASKED
+    own += values
+    asked = (
+        _asked_for(tokens, mentions, elsewhere, declared)
+        if any(is_free_search(p) for p in tool.parameters.values())
+        else 0.0
+    )
+    if asked:
+        own += asked
     kinds = _kinds_said(tool, mentions)
     accepted = {kind_of(p) for p in tool.parameters.values()} | ({"address"} if _takes_address(tool) else set())
-    evidence = sum(_EVIDENCE[k] for k in sorted(kinds & (accepted | {"counted"}) & set(_EVIDENCE)))
+    if "person" in accepted and _names_someone(mentions):
+        kinds.add("named")
+    if "identifier" in accepted and later and _points(stretch):
+        kinds.add("picked")
+    evidence = sum(_EVIDENCE[k] for k in sorted(kinds & (accepted | {"counted", "named", "picked"}) & set(_EVIDENCE)))
     if own + evidence < _LEAST_SAID or own + evidence + deeds < THRESHOLD:
         return None
     if searches(tool) and any(t.low in _ASKING for t in stretch):
-        deeds += _WISHED
+        deeds += _ASKING_WORTH
     required = [kind_of(p) for p in tool.parameters.values() if p.required]
     missing = sum(k not in kinds and not (k == "identifier" and later) for k in required)
     strange = len({"date", "identifier", "currency", "address"} & kinds - accepted)
     return own + deeds + evidence - _MISSING * missing - _STRANGE * strange - SWITCH
+
+
+def _points(stretch: Sequence[Token]) -> bool:
+    """Whether words pick something that was found before: "the first one", "it", "the cheapest seat"."""
+    words = [t.low for t in stretch]
+    picks = ("first", "second", "third", "last", "that", "top")
+    ranked = any(a in picks and b in ("one", "result", "option", "flight") for a, b in itertools.pairwise(words))
+    return ranked or bool(_PICKS & set(words))
+
+
+def _choices(tokens: Sequence[Token], tool: Tool) -> list[list[Mention]]:
+    """What was said of each required parameter that takes one of several values."""
+    return [find_choices(tokens, p) for p in tool.parameters.values() if p.required and p.enum]
+
+
+def _value_worth(choices: Sequence[Sequence[Mention]], first: int, last: int) -> float:
+    """What declared values in a stretch say for their tool: much with the parameter's own noun beside them."""
+    worth = 0.0
+    for found in choices:
+        inside = [m for m in found if first <= m.start < last]
+        worth += (_NAMED_VALUE if any(m.bound for m in inside) else _VALUE) if inside else 0.0
+    return worth
+
+
+def _names_someone(mentions: Sequence[Mention]) -> bool:
+    return any(
+        m.kind == "phrase" and m.bound and m.cue in _NAMING and len(str(m.value).split()) > 1 and m.value[0].isalpha()
+        for m in mentions
+    )
 
 
 def _corrects(tokens: Sequence[Token], first: int) -> bool:
@@ -191,24 +255,28 @@ def _kinds_said(tool: Tool, mentions: Sequence[Mention]) -> set[str]:
     return kinds | ({"count"} if "counted" in kinds else set())
 
 
-def _asks_for_thing(tokens: Sequence[Token], mentions: Sequence[Mention], elsewhere: set[str]) -> bool:
-    """A wish, and close after it a thing that no other tool is about: "do you have any hiking boots"."""
-    about = elsewhere | DEEDS
+def _asked_for(tokens: Sequence[Token], mentions: Sequence[Mention], elsewhere: set[str], declared: set[str]) -> float:
+    """How plainly a thing is asked for that no other tool is about: "do you have any hiking boots"."""
+    about = elsewhere
+    limited = any(m.kind == "number" and m.bound for m in mentions)
+    most = 0.0
     for mention in mentions:
-        words = str(mention.value).split()
-        numbered = any(m.kind == "identifier" and 0 <= m.start - mention.end < 2 for m in mentions)
+        words = str(mention.value).lower().split()
         if (
-            mention.kind == "phrase"
-            and words[0][0].isalpha()
-            and not numbered
-            and not any(about & set(concepts(w)) for w in words)
+            mention.kind != "phrase"
+            or mention.bound
+            or not words[0][0].isalpha()
+            or mention.cue in ("to", "from", "in", "on", "at")
+            or words[-1] in _NO_THINGS
+            or (not limited and any(about & set(concepts(w)) for w in words))
+            or (not limited and words[-1] in declared)
+            or any(DEEDS & set(concepts(w)) for w in words)
+            or any(m.kind == "identifier" and 0 <= m.start - mention.end < 2 for m in mentions)
         ):
-            before = {t.low for t in tokens[max(0, mention.start - 6) : mention.start]}
-            at_once = mention.start > 0 and tokens[mention.start - 1].low in _HAVING
-            asked = before & (_ASKING - _HAVING if at_once else _ASKING)
-            if asked and mention.cue not in ("to", "from", "in"):
-                return True
-    return False
+            continue
+        plain = seeking_before(tokens, mention.start).plain
+        most = max(most, _SOUGHT if plain == 3 else (_WISHED_LIMITED if limited else _WISHED) if plain == 2 else 0.0)
+    return most
 
 
 def searches(tool: Tool) -> bool:

@@ -17,6 +17,7 @@ _PERSONS = word_set("""
     """)
 _PLACES = word_set("""
     city destination origin address location place town area country airport station region
+    neighborhood neighbourhood district
     """)
 _GOALS = word_set("destination to arrival end target goal dropoff")
 _SOURCES = word_set("origin from source start departure pickup")
@@ -67,6 +68,17 @@ def is_free_search(parameter: Parameter) -> bool:
     return bool(set(name_words(parameter)) & _FREE)
 
 
-def is_setting(tool: Tool) -> bool:
-    """A tool that sets one of several named things to a value."""
-    return "value" in tool.parameters and any(p.endswith("name") for p in tool.parameters)
+def setting_name(tool: Tool) -> Parameter | None:
+    """The parameter that names what a tool sets to its `value`; None for a tool that does not set named things."""
+    names = [p for p in tool.parameters.values() if p.enum and {"name", "key", "setting"} & set(name_words(p))]
+    return names[0] if names and "value" in tool.parameters else None
+
+
+def is_bounding(parameter: Parameter) -> bool:
+    """A parameter that limits: the value is said as "at most", "under"."""
+    return bool({"max", "min", "maximum", "minimum", "limit", "budget"} & set(name_words(parameter)))
+
+
+def is_place_word(word: str) -> bool:
+    """A word for a kind of place."""
+    return word in _PLACES

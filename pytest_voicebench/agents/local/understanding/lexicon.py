@@ -8,9 +8,9 @@ from pytest_voicebench.agents.local.understanding.wording import word_set, words
 from pytest_voicebench.agents.local.understanding.words import stem
 
 _GROUPS = """
-search find look show browse hunt seek explore shop
-book reserve reservation
-flight fly plane airfare flew airplane
+search find look show browse hunt seek explore
+book reserve reservation seat passenger
+flight fly plane airfare flew airplane trip travel vacation
 track trace where status whereabouts locate arrive ship
 order package parcel shipment delivery purchase
 exchange convert swap conversion worth
@@ -23,11 +23,11 @@ card
 bill invoice
 autopay automatic automatically autopayment
 identity passport licence license permit visa id
-document paper certificate doc
+document certificate doc
 update change set modify switch adjust raise lower edit correct renew fix increase bump replace
 filter criteria criterion preference setting narrow only
 cart basket bag trolley
-product item goods article merchandise
+product item merchandise
 add throw toss
 account checking savings
 pay payment paid
@@ -61,18 +61,37 @@ for _number, _line in enumerate(_GROUPS):
 SEARCH_GROUP = GROUP_OF[stem("search")][0]
 PRICE_GROUP = GROUP_OF[stem("fee")][0]
 
-ENUM_SYNONYMS = """
+_SAID_FOR = """
 driving drive car drove automobile
-transit bus train subway metro tram underground rail transport
+transit bus train subway metro tram underground rail transport transportation
 walking walk foot walked
 cycling bicycling bike bicycle cycle biking
+license licence
+id identity identification
+passport passports
+permit visa
+electricity electric electrical power
+phone mobile cell cellphone telephone
+internet wifi broadband wi-fi
+savings saving
+joint shared
+parking garage
+laundry washer washing-machine
+furnished furniture
+pets pet pet-friendly
+balcony terrace
+neighborhood neighbourhood area district
+bedrooms bedroom rooms
+bathrooms bathroom bath baths
 yes true on
 no false off
 cheap economy coach
-business
-high urgent important
-low minor
 """.strip().splitlines()
+
+SAID_FOR = {stem(line.split()[0]): tuple(line.split()) for line in _SAID_FOR}
+"""What one may say for a declared value: words, or several joined by hyphens."""
+
+PRICE_WORDS = ("budget", "rent", "cost", "price")
 
 DETERMINERS = word_set("""
     a an the my our your his her their its this that these those some any another one's new
@@ -94,6 +113,7 @@ PRONOUNS = word_set("""
     nothing itself themselves himself herself myself mine yours ours
     """)
 VERBS = word_set("""
+    sell placed grab throw carry
     want need get got find look see show tell give make take put add set go going know like think start help check
     search book reserve track update change convert come came goes pay paid use using used please please work works
     say says said keep cost costs calculate figure try trying move moving see looking try mean means spend want
@@ -107,7 +127,8 @@ ADVERBS = word_set("""
     yes no not sorry wait rather still already again first second third next last ever even almost exactly
     automatically every each once twice soon later yet probably currently thanks thank hi hello hey alright also
     enough much many lot more less most least tops either both all there somewhere anywhere anything else though
-    quickly possible pretty kind sort
+    quickly possible pretty kind sort anyhow anyway secondly thirdly lastly finally firstly preferably seriously
+    honestly basically
     """)
 WEEKDAYS = words_of("monday tuesday wednesday thursday friday saturday sunday")
 STOPS = PREPOSITIONS | CONJUNCTIONS | AUXILIARIES | PRONOUNS | VERBS | ADVERBS | frozenset(WEEKDAYS)

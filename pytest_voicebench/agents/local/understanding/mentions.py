@@ -82,9 +82,15 @@ def joined(tokens: Sequence[Token], start: int, end: int) -> bool:
 
 
 def negated(tokens: Sequence[Token], start: int) -> bool:
-    """Whether the mention at `start` is said not to be meant: "not (the) checking"."""
-    before = [t.low for t in tokens[max(0, start - 3) : start] if t.low not in ("the", "my", "from", "to", "a")]
-    return bool(before) and before[-1] == "not"
+    """Whether the mention at `start` is said not to be meant: "not (the) checking", "off the savings", "instead of"."""
+    i = start - 1
+    while i >= 0 and tokens[i].low in ("the", "my", "a", "an", "our"):
+        i -= 1
+    near = tokens[i].low if i >= 0 else ""
+    before = tokens[i - 1].low if i > 0 else ""
+    if near in ("of", "than") and before in ("instead", "rather"):
+        return True
+    return near in ("not", "off", "without") or (near in ("from", "to", "in", "for") and before == "not")
 
 
 def _alone(tokens: Sequence[Token], i: int) -> bool:

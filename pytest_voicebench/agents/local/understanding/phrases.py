@@ -26,6 +26,7 @@ _STREETS = word_set("""
 _SOMETIMES_STREETS = word_set("place close main way row square")
 _NEVER_INSIDE = PREPOSITIONS | CONJUNCTIONS | PRONOUNS
 _ARTICLES = word_set("the a an my our your his her their another")
+_SUBJECTS = word_set("i you we they he she who i'd i'll we'd we'll you'd to'")
 _RANKS = word_set("one ones first second third last cheapest")
 
 
@@ -88,6 +89,8 @@ def _belongs(tokens: Sequence[Token], start: int, i: int) -> bool:
         return False
     if i == start and is_address(tokens, i):
         return True
+    if i == start and i and tokens[i - 1].low in _SUBJECTS and not token.capital and not _is_determiner(token):
+        return False  # a verb: "you sell", "I placed"
     if marker_at(tokens, i) and token.low != "better":
         return False
     if token.low in ("one", "ones") and i == start:

@@ -17,6 +17,8 @@ from pytest_voicebench.agents.local.understanding.lexicon import SEARCH_GROUP, c
 from pytest_voicebench.agents.local.understanding.mentions import Mention
 from pytest_voicebench.agents.local.understanding.phrases import find_phrases, is_address
 from pytest_voicebench.agents.local.understanding.references import Known, Reference, picked
+from pytest_voicebench.agents.local.understanding.reheard import rehear
+from pytest_voicebench.agents.local.understanding.repeats import split_repeats
 from pytest_voicebench.agents.local.understanding.slots import Turn, fill_typed, inherit_bounds
 from pytest_voicebench.agents.local.understanding.wording import word_set
 from pytest_voicebench.agents.local.understanding.words import Token, tokenize
@@ -44,18 +46,19 @@ class _Draft:
 
 def plan(text: str, tools: Sequence[Tool], today: date, known: Sequence[Known] = ()) -> list[Step]:
     """Steps in the order to take them. Steps with `missing` come last and cannot be taken yet."""
-    tokens = _with_tool_words(tokenize(text), tools)
+    tokens = rehear(tokenize(text), tools)
     if not tokens or not tools:
         return []
     turn = Turn(tokens=tokens, mentions=find_mentions(tokens, today))
-    requests = _without_false_starts(turn, find_requests(tokens, turn.mentions, tools), tools, known)
-    drafts = _filled(turn, _absorbed(turn, requests, tools), tools)
-    names = _parameter_names(tools)
+    requests = _without_false_starts(turn, find_requests(tokens, turn.mentions, tools), known)
+    requests = _absorbed(turn, requests)
+    turn.used.clear()
+    drafts = _shared(_filled(turn, [part for request in requests for part in split_repeats(turn, request)]))
     for n, draft in enumerate(drafts):
         points_back = n > 0 and _POINTERS & {t.low for i, t in enumerate(tokens) if draft.request.covers(i)}
         if _missing(draft) and not points_back:
             fill_typed(turn, draft.request, draft.filled, anywhere=True)
-            fill_text(turn, draft.request, draft.filled, names, anywhere=True)
+            fill_text(turn, draft.request, draft.filled, anywhere=True)
     drafts = _with_prerequisites(turn, drafts, tools, known)
     steps: list[Step] = []
     for draft in drafts:
@@ -63,36 +66,20 @@ def plan(text: str, tools: Sequence[Tool], today: date, known: Sequence[Known] =
     return _ordered(steps)
 
 
-def _with_tool_words(tokens: Sequence[Token], tools: Sequence[Tool]) -> list[Token]:
-    """Two words written as one where a tool's name has them so: "auto pay"."""
-    names = {w for tool in tools for w in tool.name.split("_")}
-    joined: list[Token] = []
-    for token in tokens:
-        whole = joined[-1].low + token.low if joined else ""
-        if whole in names and joined[-1].is_word and token.is_word:
-            joined[-1] = Token(text=whole, low=whole, glued=joined[-1].glued)
-        else:
-            joined.append(token)
-    return joined
-
-
-def _filled(turn: Turn, requests: Sequence[Request], tools: Sequence[Tool]) -> list[_Draft]:
-    names = _parameter_names(tools)
+def _filled(turn: Turn, requests: Sequence[Request]) -> list[_Draft]:
     turn.used.clear()
     drafts = [_Draft(request=r) for r in requests]
     for draft in drafts:
         fill_typed(turn, draft.request, draft.filled)
-        fill_text(turn, draft.request, draft.filled, names)
+        fill_text(turn, draft.request, draft.filled)
     return drafts
 
 
-def _without_false_starts(
-    turn: Turn, requests: Sequence[Request], tools: Sequence[Tool], known: Sequence[Known]
-) -> list[Request]:
+def _without_false_starts(turn: Turn, requests: Sequence[Request], known: Sequence[Known]) -> list[Request]:
     """Requests that say something; what was said of a false start goes to the next request, or the one before."""
     kept: list[Request] = []
     loose: list[tuple[int, int]] = []
-    drafts = _filled(turn, requests, tools)
+    drafts = _filled(turn, requests)
     for n, draft in enumerate(drafts):
         needs = [p.name for p in draft.request.tool.parameters.values() if p.required]
         points_back = bool(_open_ids(draft)) and (n > 0 or bool(known))
@@ -103,7 +90,18 @@ def _without_false_starts(
             loose = []
     if kept:
         kept[-1].stretches.extend(loose)
-    return kept or list(requests)
+    return _merged(kept) or list(requests)
+
+
+def _merged(requests: Sequence[Request]) -> list[Request]:
+    """Neighbours of one tool are one request; what it asks for twice is found later."""
+    merged: list[Request] = []
+    for request in requests:
+        if merged and merged[-1].tool is request.tool:
+            merged[-1].stretches.extend(request.stretches)
+        else:
+            merged.append(request)
+    return merged
 
 
 def find_mentions(tokens: Sequence[Token], today: date) -> list[Mention]:
@@ -131,9 +129,9 @@ def find_mentions(tokens: Sequence[Token], today: date) -> list[Mention]:
     return sorted(found, key=lambda m: (m.start, m.end))
 
 
-def _absorbed(turn: Turn, requests: Sequence[Request], tools: Sequence[Tool]) -> list[Request]:
+def _absorbed(turn: Turn, requests: Sequence[Request]) -> list[Request]:
     """Gives the words of a request that lacks something to a neighbour that lacks less with them."""
-    drafts = _filled(turn, requests, tools)
+    drafts = _filled(turn, requests)
     for n, draft in enumerate(drafts):
         if not _missing(draft):
             continue
@@ -142,14 +140,23 @@ def _absorbed(turn: Turn, requests: Sequence[Request], tools: Sequence[Tool]) ->
                 other = drafts[neighbour].request
                 joint = Request(tool=other.tool, stretches=sorted([*draft.request.stretches, *other.stretches]))
                 fewer = [joint if r is other else r for r in requests if r is not draft.request]
-                after = next(d for d in _filled(turn, fewer, tools) if d.request is joint)
+                after = next(d for d in _filled(turn, fewer) if d.request is joint)
                 if len(_missing(after)) < len(_missing(drafts[neighbour])):
-                    return _absorbed(turn, fewer, tools)
+                    return _absorbed(turn, fewer)
     return list(requests)
 
 
-def _parameter_names(tools: Sequence[Tool]) -> list[str]:
-    return sorted({p for tool in tools for p in tool.parameters})
+def _shared(drafts: list[_Draft]) -> list[_Draft]:
+    """Repeats of one tool that stand together lend each other what was said once: "both from savings"."""
+    for n, draft in enumerate(drafts):
+        others = [*reversed(drafts[:n]), *drafts[n + 1 :]]
+        for name in _missing(draft):
+            lent = next(
+                (d.filled[name] for d in others if d.request.tool is draft.request.tool and name in d.filled), None
+            )
+            if lent is not None:
+                draft.filled[name] = lent
+    return drafts
 
 
 def _missing(draft: _Draft) -> list[str]:
@@ -161,7 +168,6 @@ def _with_prerequisites(
 ) -> list[_Draft]:
     """Puts a search before a request that needs its result: "book a flight to Oslo on May 2nd for me"."""
     result: list[_Draft] = []
-    names = _parameter_names(tools)
     for draft in drafts:
         for parameter in _open_ids(draft):
             producer = _producer(parameter, draft.request.tool, tools)
@@ -169,7 +175,7 @@ def _with_prerequisites(
             if producer is not None and producer.name not in before:
                 extra = _Draft(request=Request(tool=producer, stretches=draft.request.stretches))
                 fill_typed(turn, extra.request, extra.filled)
-                fill_text(turn, extra.request, extra.filled, names)
+                fill_text(turn, extra.request, extra.filled)
                 if not _missing(extra):
                     result.append(extra)
         result.append(draft)
@@ -261,7 +267,6 @@ def _as_type(value: Json, parameter: Parameter) -> Json:
 
 
 def _ordered(steps: Sequence[Step]) -> list[Step]:
-    """Steps that can be taken first; one that lacks arguments and repeats a complete one's tool is a false start."""
-    done = {s.tool for s in steps if not s.missing}
-    open_ = [s for s in steps if s.missing and s.tool not in done]
-    return [*(s for s in steps if not s.missing), *open_]
+    """The steps that can be taken; only where there is none, what is asked back."""
+    done = [s for s in steps if not s.missing]
+    return done or list(steps)

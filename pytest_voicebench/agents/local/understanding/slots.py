@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from pytest_voicebench.agents.local.understanding.choices import find_choices, settled_choices
+from pytest_voicebench.agents.local.understanding.dates import MONTHS
 from pytest_voicebench.agents.local.understanding.intents import Request
-from pytest_voicebench.agents.local.understanding.kinds import Kind, Role, head_words, kind_of, name_words, role_of
-from pytest_voicebench.agents.local.understanding.lexicon import ENUM_SYNONYMS, STOPS, concepts
+from pytest_voicebench.agents.local.understanding.kinds import (
+    Kind,
+    Role,
+    head_words,
+    is_bounding,
+    kind_of,
+    name_words,
+    role_of,
+    setting_name,
+)
+from pytest_voicebench.agents.local.understanding.lexicon import DETERMINERS, PREPOSITIONS, STOPS, concepts
 from pytest_voicebench.agents.local.understanding.mentions import Mention, joined, negated, taken_back
 from pytest_voicebench.agents.local.understanding.wording import word_set
 from pytest_voicebench.agents.local.understanding.words import Token, stem
@@ -21,9 +32,13 @@ _STRONG = {
 }
 _WEAK = {"goal": word_set("in at for into"), "source": word_set("at out of"), "none": word_set("for of")}
 _NAMED_BY = word_set("for is name under named passenger , me as it's called be that's")
+_TIME_WORDS = word_set("""
+    summer winter spring fall autumn morning evening afternoon night noon midnight weekend month week year day days time
+    future end beginning meantime minutes hours moment
+    """) | set(MONTHS)
+_RANKS = word_set("cheapest first second third last one 1")
 _TITLES = word_set("name passenger mister mr mrs ms miss doctor dr")
 _VAGUE = word_set("place home house job office work apartment flat address hotel school")
-_ALTERABLE: frozenset[Kind] = frozenset(("identifier", "place", "currency", "money", "person", "date"))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -54,19 +69,48 @@ class Turn:
 def fill_typed(turn: Turn, request: Request, filled: dict[str, list[Mention]], anywhere: bool = False) -> None:
     """Adds to `filled` the values of all but free-text parameters; `anywhere` looks beyond the request's stretch."""
     scope = None if anywhere else request
+    if setting_name(request.tool) is not None:
+        return
     for kind in _ORDER:
         parameters = [p for p in request.tool.parameters.values() if kind_of(p) == kind and p.name not in filled]
         parameters.sort(key=lambda p: ("goal", "source", "none").index(role_of(p)))
         if kind == "currency":
             _fill_currencies(turn, scope, parameters, filled)
             continue
+        if kind == "enum":
+            _fill_choices(turn, scope, parameters, filled)
+            continue
         for parameter in parameters:
             candidates = _FINDERS[kind](turn, scope, parameter)
             if candidates:
-                filled[parameter.name] = settle(
-                    turn.tokens, candidates, kind in _ALTERABLE and not _bounding(parameter)
-                )
+                chosen = _first_date(turn.tokens, candidates) if kind == "date" else candidates
+                filled[parameter.name] = settle(turn.tokens, chosen, False)
                 turn.use(candidates)
+
+
+def _fill_choices(
+    turn: Turn, scope: Request | None, parameters: Sequence[Parameter], filled: dict[str, list[Mention]]
+) -> None:
+    for parameter in parameters:
+        found = [
+            m
+            for m in find_choices(turn.tokens, parameter)
+            if (scope is None or scope.covers(m.start)) and not turn.used & set(range(m.start, m.end))
+        ]
+        chosen = settled_choices(turn.tokens, found, False)
+        if chosen:
+            filled[parameter.name] = chosen
+            turn.use(chosen)
+
+
+def _first_date(tokens: Sequence[Token], dates: Sequence[Mention]) -> list[Mention]:
+    """The first date and what takes it back; later ones are about something else."""
+    kept = list(dates[:1])
+    for date in dates[1:]:
+        between = tokens[kept[-1].end : date.start]
+        if taken_back(tokens, kept[-1].end, date.start) or "but" in {t.low for t in between}:
+            kept.append(date)
+    return kept
 
 
 def settle(tokens: Sequence[Token], candidates: Sequence[Mention], several: bool) -> list[Mention]:
@@ -91,7 +135,7 @@ def inherit_bounds(tokens: Sequence[Token], numbers: Sequence[Mention]) -> list[
     result: list[Mention] = []
     for number in numbers:
         before = result[-1] if result else None
-        if before and number.start - before.end <= 8 and taken_back(tokens, before.end, number.start):
+        if before and number.start - before.end <= 8 and _revised(tokens, before.end, number.start):
             number = replace(
                 number,
                 bound=number.bound or (before.bound and not number.unit.isalpha()) or before.bound,
@@ -101,8 +145,9 @@ def inherit_bounds(tokens: Sequence[Token], numbers: Sequence[Mention]) -> list[
     return result
 
 
-def _bounding(parameter: Parameter) -> bool:
-    return bool({"max", "min", "maximum", "minimum", "limit", "budget"} & set(name_words(parameter)))
+def _revised(tokens: Sequence[Token], start: int, end: int) -> bool:
+    """Taken back, or said again at once in other words: "ninety, well, a hundred and ten"."""
+    return taken_back(tokens, start, end) or (end - start <= 4 and "well" in {t.low for t in tokens[start:end]})
 
 
 def _find_plain(kind: str) -> Callable[[Turn, Request | None, Parameter], list[Mention]]:
@@ -116,7 +161,7 @@ def _find_money(turn: Turn, scope: Request | None, parameter: Parameter) -> list
     numbers = turn.of_kind("number", scope)
     heads = {c for w in head_words(parameter) for c in concepts(w)}
     units = [n for n in numbers if n.unit.isupper() and len(n.unit) == 3]
-    if _bounding(parameter):
+    if is_bounding(parameter):
         chosen = [n for n in numbers if n.bound] or units
         return chosen or [n for n in numbers if n.value >= 100 and not _counts(n, heads)]
     return units or [n for n in numbers if not n.bound] or numbers
@@ -137,20 +182,40 @@ def _find_count(turn: Turn, scope: Request | None, parameter: Parameter) -> list
         for n in numbers
         if n.start > 1 and heads & {c for t in turn.tokens[max(0, n.start - 3) : n.start] for c in concepts(t.low)}
     ]
-    if named or before:
-        first = min([*named, *before], key=lambda n: n.start)
-        last = max([*named, *before], key=lambda n: n.start)
-        return [n for n in numbers if first.start <= n.start <= last.start]
-    return [n for n in numbers if not n.bound and n.value <= 50 and n.value == int(n.value)]
+    if named:
+        return [n for n in numbers if n in named or _corrects(turn.tokens, named, n)]
+    if before:
+        return [n for n in numbers if n in before or _corrects(turn.tokens, before, n)]
+    return _first_said(turn.tokens, [n for n in numbers if not n.bound and n.value <= 50 and n.value == int(n.value)])
+
+
+def _first_said(tokens: Sequence[Token], numbers: Sequence[Mention]) -> list[Mention]:
+    """The first "ten of those", else the first number, with what takes it back; not what is counted in passing."""
+    of = [n for n in numbers if n.end < len(tokens) and tokens[n.end].low == "of"]
+    kept = list((of or numbers)[:1])
+    for number in numbers:
+        if kept and number.start > kept[-1].start and _corrects(tokens, kept[-1:], number):
+            kept.append(number)
+    return kept
+
+
+def _corrects(tokens: Sequence[Token], named: Sequence[Mention], number: Mention) -> bool:
+    """A small number that takes back one of the named ones: "two bedrooms, no, three"."""
+    return number.value <= 50 and any(
+        0 <= number.start - n.end <= 8 and taken_back(tokens, n.end, number.start) for n in named
+    )
 
 
 def _find_places(turn: Turn, scope: Request | None, parameter: Parameter) -> list[Mention]:
     role = role_of(parameter)
-    phrases = [p for p in turn.of_kind("phrase", scope) if not _about_tool(p, scope)]
+    phrases = [p for p in turn.of_kind("phrase", scope) if not _about_tool(p, scope) and not _is_time(p)]
+    if role == "source" and _points_back(turn, scope):
+        return []
     strong = [p for p in phrases if p.cue in _STRONG[role]]
     named = [p for p in strong if _is_name(p)]
     if named:
         return named
+    strong = [p for p in strong if p.cue == "from" or _is_noun(turn.tokens, p)]
     followed = [q for p in strong if (q := _explained_by(p, phrases))]
     weak = [p for p in phrases if p.cue in _WEAK[role] and _is_name(p)]
     if role == "goal" and len(weak) > 1 and not taken_back(turn.tokens, weak[0].end, weak[-1].start):
@@ -158,7 +223,46 @@ def _find_places(turn: Turn, scope: Request | None, parameter: Parameter) -> lis
     loose = [
         p for p in phrases if _is_name(p) and p.cue not in _other_cues(role) and p.cue not in ("for", "name", "under")
     ]
-    return followed or weak or strong or loose
+    return (
+        followed
+        or weak
+        or [p for p in strong if not loose or p.cue == "from"]
+        or loose
+        or _visited(turn, phrases, role)
+    )
+
+
+def _is_time(phrase: Mention) -> bool:
+    return str(phrase.value).split()[-1].lower() in _TIME_WORDS
+
+
+def _points_back(turn: Turn, scope: Request | None) -> bool:
+    """The way starts at something found before: "from there", "from the first one"."""
+    words = [t.low if scope is None or scope.covers(i) else "" for i, t in enumerate(turn.tokens)]
+    return any(
+        a == "from" and (b in ("there", "it") or (b in ("the", "that") and c in _RANKS))
+        for a, b, c in zip(words, words[1:], words[2:], strict=False)
+    )
+
+
+def _is_noun(tokens: Sequence[Token], phrase: Mention) -> bool:
+    """After "to" a bare word may be a verb ("to surprise dad"): a noun has an article, is long, or ends its clause."""
+    article = phrase.start > 0 and tokens[phrase.start - 1].low in DETERMINERS
+    after = tokens[phrase.end] if phrase.end < len(tokens) else None
+    return article or " " in str(phrase.value) or after is None or after.is_punctuation or after.low in PREPOSITIONS
+
+
+def _visited(turn: Turn, phrases: Sequence[Mention], role: Role) -> list[Mention]:
+    """A name after "see", "visit", "about": where one wants to be."""
+    if role == "source":
+        return []
+    named = [p for p in phrases if _is_name(p) and p.cue in ("see", "visit", "about", "at")]
+    return named or [p for p in phrases if p.cue == "is" and tokens_before(turn.tokens, p) == "the"]
+
+
+def tokens_before(tokens: Sequence[Token], phrase: Mention) -> str:
+    """The word before a phrase."""
+    return tokens[phrase.start - 1].low if phrase.start else ""
 
 
 def _other_cues(role: Role) -> frozenset[str]:
@@ -181,6 +285,8 @@ def _is_name(phrase: Mention) -> bool:
 def _about_tool(phrase: Mention, scope: Request | None) -> bool:
     if scope is None:
         return False
+    if not phrase.bound and {w.lower() for w in str(phrase.value).split()} & _RANKS:
+        return True
     about = {c for w in scope.tool.name.split("_") for c in concepts(w)}
     return not phrase.bound and all(about & set(concepts(w)) for w in str(phrase.value).split())
 
@@ -220,24 +326,6 @@ def _is_name_word(token: Token) -> bool:
     return token.capital and token.low not in _TITLES and token.low.replace("'", "").isalpha()
 
 
-def _find_enum(turn: Turn, scope: Request | None, parameter: Parameter) -> list[Mention]:
-    found = []
-    for i, token in enumerate(turn.tokens):
-        if i in turn.used or (scope is not None and not scope.covers(i)):
-            continue
-        for value in parameter.enum:
-            if stem(token.low) in {stem(w) for w in _ways_to_say(str(value))}:
-                found.append(Mention(kind="enum", value=value, start=i, end=i + 1))
-    return [m for m in found if not negated(turn.tokens, m.start)]
-
-
-def _ways_to_say(value: str) -> list[str]:
-    for line in ENUM_SYNONYMS:
-        if value.lower() in line.split():
-            return line.split()
-    return [value.lower(), *value.lower().replace("_", " ").split()]
-
-
 def _find_boolean(turn: Turn, scope: Request | None, parameter: Parameter) -> list[Mention]:
     heads = head_words(parameter)
     for i, token in enumerate(turn.tokens):
@@ -254,7 +342,6 @@ _FINDERS: dict[Kind, Callable[[Turn, Request | None, Parameter], list[Mention]]]
     "count": _find_count,
     "place": _find_places,
     "person": _find_persons,
-    "enum": _find_enum,
     "boolean": _find_boolean,
 }
 

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from pytest_voicebench.agents.local.understanding.lexicon import ENUM_SYNONYMS, STOPS, concepts
+from pytest_voicebench.agents.local.understanding.lexicon import SAID_FOR, STOPS, concepts
 from pytest_voicebench.agents.local.understanding.wording import word_set, words_of
 from pytest_voicebench.agents.local.understanding.words import Token, stem
 from pytest_voicebench.tools import Tool
@@ -16,6 +16,8 @@ _NAME, _PARAMETER, _DESCRIPTION, _VALUE = 1.0, 0.4, 0.45, 0.4
 EMPTY = word_set("""
     type name value number for a an of the on to where that from from_ with one file kind id is
     """)
+_DULL = word_set("way place one another long takes part what in is shop seat money long")  # of descriptions
+_DENIERS = word_set("don't not never haven't didn't won't without")
 _CLUES = {
     "how long": "commute",
     "how far": "commute",
@@ -32,7 +34,7 @@ _CLUES = {
 }
 
 # Verbs that many tools share
-DEEDS = {c for w in ("search", "update", "get", "calculate") for c in concepts(w)}
+DEEDS = {c for w in ("search", "update", "get", "calculate", "add") for c in concepts(w)}
 
 
 class Triggers:
@@ -49,8 +51,10 @@ class Triggers:
         """The concepts in a stretch of speech, with how surely each was said."""
         said: dict[str, float] = {}
         for i, token in enumerate(tokens):
+            if _denied(tokens, i):
+                continue
             if token.is_word and (token.low not in EMPTY or _is_id_document(tokens, i)) and not _orders(tokens, i):
-                said |= dict.fromkeys(concepts(token.low), 1.0)
+                said |= dict.fromkeys(concepts("filter" if _is_saved_search(tokens, i) else token.low), 1.0)
                 led = i + 1 < len(tokens) and tokens[i + 1].low in ("the", "it", "that", "one", "them")
                 for concept in self._sounding_like(token.low):
                     said.setdefault(concept, _MISHEARD_DEED if led else _MISHEARD)
@@ -72,6 +76,19 @@ class Triggers:
         if low in STOPS or len(low) < 4:
             return []
         return [c for w, c in self._words.items() if len(w) == len(low) and w[0] == low[0] and _distance(w, low) == 1]
+
+
+def _is_saved_search(tokens: Sequence[Token], i: int) -> bool:
+    """The noun: "my saved search", not the verb."""
+    return (
+        tokens[i].low == "search" and i > 0 and tokens[i - 1].low in ("my", "our", "saved", "the", "that", "apartment")
+    )
+
+
+def _denied(tokens: Sequence[Token], i: int) -> bool:
+    """Whether a deed is said not to be wanted: "don't book anything yet"."""
+    before = tokens[max(0, i - 2) : i]
+    return any(t.low in _DENIERS for t in before) and not any(t.is_punctuation for t in before)
 
 
 def _is_id_document(tokens: Sequence[Token], i: int) -> bool:
@@ -104,7 +121,11 @@ def _weights(tool: Tool) -> dict[str, float]:
     for words, weight in sources:
         for word in words:
             word = "".join(c for c in word.lower() if c.isalpha())
-            if word and word not in EMPTY and (word not in STOPS or stem(word) in _VERBAL):
+            if (
+                word
+                and word not in EMPTY | (_DULL if weight == _DESCRIPTION else frozenset())
+                and (word not in STOPS or stem(word) in _VERBAL)
+            ):
                 for concept in concepts(word):
                     weights[concept] = max(weight, weights.get(concept, 0))
     return weights
@@ -113,13 +134,11 @@ def _weights(tool: Tool) -> dict[str, float]:
 _VERBAL = frozenset(
     stem(w)
     for w in words_of("""
-    search find look show book reserve track update change set add put convert pay
+    search find look show book reserve track update change set add convert pay
     """)
 )
 
 
 def _enum_words(value: str) -> list[str]:
-    for line in ENUM_SYNONYMS:
-        if value in line.split():
-            return line.split()
-    return [value]
+    words = value.split("_")
+    return [*words, *(w for word in words for w in SAID_FOR.get(stem(word), ()) if "-" not in w)]

@@ -28,6 +28,8 @@ FILLERS = word_set("""
 
 _PHRASE_FILLERS = (("you", "know"), ("i", "guess"), ("i", "think"), ("let", "me", "think"), ("let's", "see"))
 
+_LEADING = word_set("to from at the a an my our with into")
+
 _LIKE_KEEPERS = word_set("i you we they would i'd we'd you'd to do don't")
 
 _ENDS = (("ies", "y"), ("sses", "ss"), ("ches", "ch"), ("shes", "sh"), ("xes", "x"), ("ss", "ss"), ("us", "us"))
@@ -76,7 +78,7 @@ def tokenize(text: str) -> list[Token]:
             low = piece.lower()
         tokens.append(Token(text=piece, low=low, glued=glued))
         glued = False
-    return _without_stutters(_without_fillers(_with_numbers_reheard(tokens)))
+    return _without_stutters(_without_hesitation(_without_fillers(_with_numbers_reheard(tokens))))
 
 
 _REHEARD = {"to": "two", "too": "two", "do": "two", "due": "two", "you": "two", "free": "three", "for": "four"}
@@ -88,13 +90,40 @@ def _with_numbers_reheard(tokens: Sequence[Token]) -> list[Token]:
     """Number words where a recogniser wrote a word that sounds alike: "to bedroom", "put you of them"."""
     heard = list(tokens)
     for i, token in enumerate(tokens[:-1]):
-        following = tokens[i + 1].low
-        of_them = following == "of" and i + 2 < len(tokens) and tokens[i + 2].low in _COUNTED_OF and token.low != "free"
-        counted = following in _COUNTED and token.low not in ("you", "do")
-        if token.low in _REHEARD and (of_them or (counted and not _fits_before_noun(tokens, i))):
+        if token.low in _REHEARD and (_counts_something(tokens, i) or _stands_for_number(tokens, i)):
             number = _REHEARD[token.low]
             heard[i] = Token(text=number, low=number, glued=token.glued)
     return heard
+
+
+def _counts_something(tokens: Sequence[Token], i: int) -> bool:
+    """Before rooms or "of them", where no verb or preposition makes sense: "find me do bedroom", "put you of them"."""
+    low, following = tokens[i].low, tokens[i + 1].low
+    if following == "of":
+        of_them = i + 2 < len(tokens) and tokens[i + 2].low in _COUNTED_OF and low != "free"
+        return of_them or (low == "you" and token_before(tokens, i) in ("put", "add"))
+    verbal = low in ("you", "do") and not _needs_object(tokens, i)
+    return following in _COUNTED and not verbal and not _fits_before_noun(tokens, i)
+
+
+def _stands_for_number(tokens: Sequence[Token], i: int) -> bool:
+    """A preposition that nothing follows, where a number is due: "make it to, please", "at least do.", "wait, for,"."""
+    after = tokens[i + 1]
+    if tokens[i].low not in ("to", "too", "do", "for") or not (after.is_punctuation or after.low == "please"):
+        return False
+    return [t.low for t in tokens[max(0, i - 2) : i]] in _NUMBER_DUE
+
+
+_NUMBER_DUE = (["make", "it"], ["at", "least"], ["make", "that"], ["wait", ","], ["no", ","], ["no", "wait"])
+
+
+def _needs_object(tokens: Sequence[Token], i: int) -> bool:
+    return token_before(tokens, i) in ("me", "a", "the", "find", "of", "for", "show", "want", "need")
+
+
+def token_before(tokens: Sequence[Token], i: int) -> str:
+    """The word before token i in lower case; empty at the start."""
+    return tokens[i - 1].low if i else ""
 
 
 def _fits_before_noun(tokens: Sequence[Token], i: int) -> bool:
@@ -136,6 +165,16 @@ def _without_fillers(tokens: Sequence[Token]) -> list[Token]:
         i += width
         if i < len(tokens) and tokens[i].text == "," and (not kept or kept[-1].is_punctuation):
             i += 1
+    return kept
+
+
+def _without_hesitation(tokens: Sequence[Token]) -> list[Token]:
+    """Drops commas and dots that part a small word from what it leads to: "to, the courthouse"."""
+    kept: list[Token] = []
+    for token in tokens:
+        if token.text in (",", "...", "…") and len(kept) > 1 and kept[-1].low in _LEADING and kept[-2].is_word:
+            continue
+        kept.append(token)
     return kept
 
 

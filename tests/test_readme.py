@@ -1,0 +1,79 @@
+"""The README's own files and commands, tried as they stand."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_voicebench.agents import simulated
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+def run(folder, *arguments, ok=0):
+    done = subprocess.run(
+        [sys.executable, "-m", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100"},
+    )
+    assert done.returncode == ok, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def written_suite(tmp_path):
+    """The four files of "Write a scenario", each named by its first line."""
+    for block in blocks("yaml"):
+        name = re.match(r"# (\S+?),? ", block.replace("\n", " ", 1))[1]
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(block, encoding="utf-8")
+    (tmp_path / "suites/mine/instructions.md").write_text("Help the user at once.\n")
+    (tmp_path / "suites/mine/audio").mkdir()
+    return tmp_path
+
+
+@pytest.mark.skipif(shutil.which("flite") is None, reason="the README's example speaks with flite")
+def test_the_scenario_of_the_readme_is_spoken_valid_and_passes_with_the_oracle(written_suite):
+    run(written_suite, "pytest_voicebench", "synthesize", "suites/mine/script.yaml")
+    assert "OK: 1 scenario, 1 recording" in run(
+        written_suite, "pytest_voicebench", "validate", "suites/mine/flights.yaml"
+    )
+    shown = run(written_suite, "pytest", "--agent=simulated", "-p", "no:cacheprovider")
+    assert "1 passed" in shown
+    shown = run(written_suite, "pytest", "--agent=simulated,behaviour=stale_commit", "-p", "no:cacheprovider", ok=1)
+    assert "stale" in shown
+
+
+def test_the_agent_of_the_readme_runs_and_its_failure_says_what_was_wrong(tmp_path):
+    (tmp_path / "conftest.py").write_text(blocks("python")[0])
+    shutil.copytree(ROOT / "suites" / "fdb3", tmp_path / "suites" / "fdb3")
+    voice = Path(simulated.__file__).with_name("voices") / "reply.flac"
+    import soundfile
+
+    samples, rate_hz = soundfile.read(voice, dtype="int16")
+    soundfile.write(tmp_path / "hello.wav", samples, rate_hz)
+    shown = run(tmp_path, "pytest", "suites/fdb3/ecommerce.yaml", "-k", "ecommerce_01", "-p", "no:cacheprovider", ok=1)
+    assert "track_order" in shown
+    assert "never took the turn" not in shown
+
+
+def test_every_command_of_the_readme_exists():
+    named = set(re.findall(r"python -m pytest_voicebench (\w+)", README))
+    shown = run(ROOT, "pytest_voicebench", "--help")
+    assert named <= set(re.findall(r"^  (\w+)  ", shown, re.MULTILINE))

@@ -215,7 +215,7 @@ def words_in(text):
     return {w.lower() for w in re.findall(r"(?<![A-Za-z])[A-Za-z]{4,}(?![A-Za-z]|'t)", text)}
 
 
-NEWER = {"euro", "metro", "info"}
+NEWER = {"euro", "metro", "info", "wifi", "broadband", "cellphone", "airfare"}
 """General English that is younger than the word lists."""
 
 

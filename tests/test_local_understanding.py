@@ -221,3 +221,50 @@ def test_any_text_gives_a_plan_and_never_an_exception(text):
 def test_any_order_of_words_gives_a_plan_and_the_same_one_again(words):
     text = " ".join(words)
     assert plan(text, TOOLS, TODAY) == plan(text, TOOLS, TODAY)
+
+
+@pytest.mark.parametrize(
+    ("text", "calls"),
+    [
+        # a side story asks for nothing
+        (
+            "My sister is visiting, so I need some help. Where is order K 7 7 2?",
+            [("track_order", {"order_id": "K772"})],
+        ),
+        # a deed that is denied
+        (
+            "Find flights to Oslo on May 12th. Don't book anything yet.",
+            [("search_flights", {"destination": "Oslo", "date": "2026-05-12"})],
+        ),
+        # one account for two bills
+        (
+            "The internet bill and also the phone bill should be paid from savings.",
+            [
+                ("modify_autopay", {"bill_type": "internet", "source_account": "savings"}),
+                ("modify_autopay", {"bill_type": "phone", "source_account": "savings"}),
+            ],
+        ),
+        # counts stay with their products
+        (
+            "Put one of P204 in the cart, and five of P309.",
+            [
+                ("add_to_cart", {"product_id": "P204", "quantity": 1}),
+                ("add_to_cart", {"product_id": "P309", "quantity": 5}),
+            ],
+        ),
+        # declared values that were misheard
+        ("What do I get with the cash back cart?", [("get_card_benefits", {"card_type": "cash_back"})]),
+        # settings by yes, no and name
+        (
+            "In my search filter, turn parking off, and change the neighborhood to Fairview.",
+            [
+                ("update_search_filter", {"filter_name": "parking", "value": "no"}),
+                ("update_search_filter", {"filter_name": "neighborhood", "value": "Fairview"}),
+            ],
+        ),
+    ],
+)
+def test_what_is_asked_is_told_from_what_is_only_said(text, calls):
+    made = carry_out(text, TOOLS)
+    assert [name for name, _ in made] == [name for name, _ in calls]
+    assert all_right(calls, made, TOOLS)

@@ -6,8 +6,8 @@ from pytest_voicebench.agents.local.understanding.intents import Request
 from pytest_voicebench.agents.local.understanding.kinds import head_words, is_free_search, kind_of, setting_name
 from pytest_voicebench.agents.local.understanding.mentions import Mention
 from pytest_voicebench.agents.local.understanding.options import fill_setting
-from pytest_voicebench.agents.local.understanding.slots import Turn, settle
 from pytest_voicebench.agents.local.understanding.sought import things_sought
+from pytest_voicebench.agents.local.understanding.turn import Turn, settle
 from pytest_voicebench.agents.local.understanding.words import stem
 from pytest_voicebench.tools import Parameter
 

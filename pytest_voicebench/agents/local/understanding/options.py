@@ -9,7 +9,7 @@ from pytest_voicebench.agents.local.understanding.choices import LIMITS, find_ch
 from pytest_voicebench.agents.local.understanding.intents import Request
 from pytest_voicebench.agents.local.understanding.kinds import is_place_word
 from pytest_voicebench.agents.local.understanding.mentions import Mention, taken_back
-from pytest_voicebench.agents.local.understanding.slots import Turn, settle
+from pytest_voicebench.agents.local.understanding.turn import Turn, settle
 from pytest_voicebench.agents.local.understanding.wording import word_set
 from pytest_voicebench.agents.local.understanding.words import Token
 from pytest_voicebench.tools import Parameter

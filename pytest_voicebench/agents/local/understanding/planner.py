@@ -19,7 +19,8 @@ from pytest_voicebench.agents.local.understanding.phrases import find_phrases, i
 from pytest_voicebench.agents.local.understanding.references import Known, Reference, picked
 from pytest_voicebench.agents.local.understanding.reheard import rehear
 from pytest_voicebench.agents.local.understanding.repeats import split_repeats
-from pytest_voicebench.agents.local.understanding.slots import Turn, fill_typed, inherit_bounds
+from pytest_voicebench.agents.local.understanding.slots import fill_typed
+from pytest_voicebench.agents.local.understanding.turn import Turn, inherit_bounds
 from pytest_voicebench.agents.local.understanding.wording import word_set
 from pytest_voicebench.agents.local.understanding.words import Token, tokenize
 from pytest_voicebench.tools import Parameter, Tool

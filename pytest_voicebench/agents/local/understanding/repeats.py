@@ -9,8 +9,8 @@ from pytest_voicebench.agents.local.understanding.choices import find_choices, s
 from pytest_voicebench.agents.local.understanding.intents import Request, chunks
 from pytest_voicebench.agents.local.understanding.kinds import is_bounding, is_free_search, kind_of, role_of
 from pytest_voicebench.agents.local.understanding.mentions import Mention, taken_back
-from pytest_voicebench.agents.local.understanding.slots import Turn
 from pytest_voicebench.agents.local.understanding.sought import things_sought
+from pytest_voicebench.agents.local.understanding.turn import Turn
 from pytest_voicebench.agents.local.understanding.wording import word_set
 from pytest_voicebench.agents.local.understanding.words import Token
 from pytest_voicebench.tools import Parameter

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
 
 from pytest_voicebench.agents.local.understanding.choices import find_choices, settled_choices
-from pytest_voicebench.agents.local.understanding.dates import MONTHS
 from pytest_voicebench.agents.local.understanding.intents import Request
 from pytest_voicebench.agents.local.understanding.kinds import (
     Kind,
-    Role,
     head_words,
     is_bounding,
     kind_of,
@@ -18,52 +15,15 @@ from pytest_voicebench.agents.local.understanding.kinds import (
     role_of,
     setting_name,
 )
-from pytest_voicebench.agents.local.understanding.lexicon import DETERMINERS, PREPOSITIONS, STOPS, concepts
-from pytest_voicebench.agents.local.understanding.mentions import Mention, joined, negated, taken_back
-from pytest_voicebench.agents.local.understanding.wording import word_set
+from pytest_voicebench.agents.local.understanding.lexicon import STOPS, concepts
+from pytest_voicebench.agents.local.understanding.mentions import Mention, taken_back
+from pytest_voicebench.agents.local.understanding.persons import find_persons
+from pytest_voicebench.agents.local.understanding.places import find_places
+from pytest_voicebench.agents.local.understanding.turn import Turn, settle
 from pytest_voicebench.agents.local.understanding.words import Token, stem
 from pytest_voicebench.tools import Parameter
 
 _ORDER: tuple[Kind, ...] = ("identifier", "date", "currency", "money", "count", "place", "person", "enum", "boolean")
-_STRONG = {
-    "goal": word_set("to into toward towards reach onto"),
-    "source": word_set("from leaving"),
-    "none": word_set("in around near within at to into"),
-}
-_WEAK = {"goal": word_set("in at for into"), "source": word_set("at out of"), "none": word_set("for of")}
-_NAMED_BY = word_set("for is name under named passenger , me as it's called be that's")
-_TIME_WORDS = word_set("""
-    summer winter spring fall autumn morning evening afternoon night noon midnight weekend month week year day days time
-    future end beginning meantime minutes hours moment
-    """) | set(MONTHS)
-_RANKS = word_set("cheapest first second third last one 1")
-_TITLES = word_set("name passenger mister mr mrs ms miss doctor dr")
-_VAGUE = word_set("place home house job office work apartment flat address hotel school")
-
-
-@dataclass(slots=True, kw_only=True)
-class Turn:
-    """A tokenized turn with its mentions; `used` holds the tokens that already fill an argument."""
-
-    tokens: Sequence[Token]
-    mentions: Sequence[Mention]
-    used: set[int] = field(default_factory=set)
-
-    def of_kind(self, kind: str, request: Request | None) -> list[Mention]:
-        """Unused mentions of a kind, in order; of one request or, with None, of the whole turn."""
-        return [
-            m
-            for m in self.mentions
-            if m.kind == kind
-            and (request is None or request.covers(m.start))
-            and not self.used & set(range(m.start, m.end))
-            and not negated(self.tokens, m.start)
-        ]
-
-    def use(self, mentions: Iterable[Mention]) -> None:
-        """Mark mentions as filling an argument."""
-        for mention in mentions:
-            self.used.update(range(mention.start, mention.end))
 
 
 def fill_typed(turn: Turn, request: Request, filled: dict[str, list[Mention]], anywhere: bool = False) -> None:
@@ -111,43 +71,6 @@ def _first_date(tokens: Sequence[Token], dates: Sequence[Mention]) -> list[Menti
         if taken_back(tokens, kept[-1].end, date.start) or "but" in {t.low for t in between}:
             kept.append(date)
     return kept
-
-
-def settle(tokens: Sequence[Token], candidates: Sequence[Mention], several: bool) -> list[Mention]:
-    """What is meant in the end: corrections replace what they take back, "and" adds where `several` is allowed."""
-    values: list[Mention] = []
-    for candidate in candidates:
-        if not values:
-            values.append(candidate)
-            continue
-        before = values[-1]
-        more = joined(tokens, before.end, candidate.start) and not taken_back(tokens, before.end, candidate.start)
-        if several and more:
-            if candidate.value != before.value:
-                values.append(candidate)
-        else:
-            values[-1] = candidate
-    return values
-
-
-def inherit_bounds(tokens: Sequence[Token], numbers: Sequence[Mention]) -> list[Mention]:
-    """A number right after a correction keeps the bound and unit of the one it corrects."""
-    result: list[Mention] = []
-    for number in numbers:
-        before = result[-1] if result else None
-        if before and number.start - before.end <= 8 and _revised(tokens, before.end, number.start):
-            number = replace(
-                number,
-                bound=number.bound or (before.bound and not number.unit.isalpha()) or before.bound,
-                unit=number.unit or before.unit,
-            )
-        result.append(number)
-    return result
-
-
-def _revised(tokens: Sequence[Token], start: int, end: int) -> bool:
-    """Taken back, or said again at once in other words: "ninety, well, a hundred and ten"."""
-    return taken_back(tokens, start, end) or (end - start <= 4 and "well" in {t.low for t in tokens[start:end]})
 
 
 def _find_plain(kind: str) -> Callable[[Turn, Request | None, Parameter], list[Mention]]:
@@ -206,126 +129,6 @@ def _corrects(tokens: Sequence[Token], named: Sequence[Mention], number: Mention
     )
 
 
-def _find_places(turn: Turn, scope: Request | None, parameter: Parameter) -> list[Mention]:
-    role = role_of(parameter)
-    phrases = [p for p in turn.of_kind("phrase", scope) if not _about_tool(p, scope) and not _is_time(p)]
-    if role == "source" and _points_back(turn, scope):
-        return []
-    strong = [p for p in phrases if p.cue in _STRONG[role]]
-    named = [p for p in strong if _is_name(p)]
-    if named:
-        return named
-    strong = [p for p in strong if p.cue == "from" or _is_noun(turn.tokens, p)]
-    followed = [q for p in strong if (q := _explained_by(p, phrases))]
-    weak = [p for p in phrases if p.cue in _WEAK[role] and _is_name(p)]
-    if role == "goal" and len(weak) > 1 and not taken_back(turn.tokens, weak[0].end, weak[-1].start):
-        weak = weak[-1:]  # "I live at ... and work at ...": the second is where one goes
-    loose = [
-        p for p in phrases if _is_name(p) and p.cue not in _other_cues(role) and p.cue not in ("for", "name", "under")
-    ]
-    return (
-        followed
-        or weak
-        or [p for p in strong if not loose or p.cue == "from"]
-        or loose
-        or _visited(turn, phrases, role)
-    )
-
-
-def _is_time(phrase: Mention) -> bool:
-    return str(phrase.value).split()[-1].lower() in _TIME_WORDS
-
-
-def _points_back(turn: Turn, scope: Request | None) -> bool:
-    """The way starts at something found before: "from there", "from the first one"."""
-    words = [t.low if scope is None or scope.covers(i) else "" for i, t in enumerate(turn.tokens)]
-    return any(
-        a == "from" and (b in ("there", "it") or (b in ("the", "that") and c in _RANKS))
-        for a, b, c in zip(words, words[1:], words[2:], strict=False)
-    )
-
-
-def _is_noun(tokens: Sequence[Token], phrase: Mention) -> bool:
-    """After "to" a bare word may be a verb ("to surprise dad"): a noun has an article, is long, or ends its clause."""
-    article = phrase.start > 0 and tokens[phrase.start - 1].low in DETERMINERS
-    after = tokens[phrase.end] if phrase.end < len(tokens) else None
-    return article or " " in str(phrase.value) or after is None or after.is_punctuation or after.low in PREPOSITIONS
-
-
-def _visited(turn: Turn, phrases: Sequence[Mention], role: Role) -> list[Mention]:
-    """A name after "see", "visit", "about": where one wants to be."""
-    if role == "source":
-        return []
-    named = [p for p in phrases if _is_name(p) and p.cue in ("see", "visit", "about", "at")]
-    return named or [p for p in phrases if p.cue == "is" and tokens_before(turn.tokens, p) == "the"]
-
-
-def tokens_before(tokens: Sequence[Token], phrase: Mention) -> str:
-    """The word before a phrase."""
-    return tokens[phrase.start - 1].low if phrase.start else ""
-
-
-def _other_cues(role: Role) -> frozenset[str]:
-    return frozenset().union(*(cues for other, cues in _STRONG.items() if other != role and other != "none"))
-
-
-def _explained_by(vague: Mention, phrases: Sequence[Mention]) -> Mention | None:
-    """The name that follows a vague place: "from my place, that's 18 Garden Court"."""
-    if stem(str(vague.value).split()[-1]) not in {stem(w) for w in _VAGUE}:
-        return None
-    return next(
-        (p for p in phrases if _is_name(p) and 0 <= p.start - vague.end <= 5 and p.cue not in ("to", "from")), None
-    )
-
-
-def _is_name(phrase: Mention) -> bool:
-    return phrase.bound or str(phrase.value)[0].isdigit()
-
-
-def _about_tool(phrase: Mention, scope: Request | None) -> bool:
-    if scope is None:
-        return False
-    if not phrase.bound and {w.lower() for w in str(phrase.value).split()} & _RANKS:
-        return True
-    about = {c for w in scope.tool.name.split("_") for c in concepts(w)}
-    return not phrase.bound and all(about & set(concepts(w)) for w in str(phrase.value).split())
-
-
-def _find_persons(turn: Turn, scope: Request | None, parameter: Parameter) -> list[Mention]:
-    phrases = [p for p in turn.of_kind("phrase", scope) if p.bound]
-    names = [n for p in phrases if (n := _name_part(turn.tokens, p)) is not None]
-    cued = [p for p in names if p.cue in _NAMED_BY]
-    full = [p for p in cued if len(str(p.value).split()) > 1]
-    return (
-        full
-        or cued
-        or [p for p in names if p.cue not in ("to", "in", "from", "at")]
-        or _lower_case_persons(turn, scope)
-    )
-
-
-def _lower_case_persons(turn: Turn, scope: Request | None) -> list[Mention]:
-    """Names that the recogniser did not write as names: "book it for maria lopez"."""
-    phrases = [p for p in turn.of_kind("phrase", scope) if p.cue in ("for", "name", "under", "named", "is")]
-    return [replace(p, value=str(p.value).title()) for p in phrases if 2 <= len(str(p.value).split()) <= 3]
-
-
-def _name_part(tokens: Sequence[Token], phrase: Mention) -> Mention | None:
-    """The capitalised words at a phrase's end: "the name Peter Novak"."""
-    start = phrase.end
-    while start > phrase.start and _is_name_word(tokens[start - 1]):
-        start -= 1
-    words = [t.text for t in tokens[start : phrase.end]]
-    if not 1 <= len(words) <= 4:
-        return None
-    cue = phrase.cue if start == phrase.start else "name"
-    return replace(phrase, value=" ".join(words), start=start, cue=cue)
-
-
-def _is_name_word(token: Token) -> bool:
-    return token.capital and token.low not in _TITLES and token.low.replace("'", "").isalpha()
-
-
 def _find_boolean(turn: Turn, scope: Request | None, parameter: Parameter) -> list[Mention]:
     heads = head_words(parameter)
     for i, token in enumerate(turn.tokens):
@@ -340,8 +143,8 @@ _FINDERS: dict[Kind, Callable[[Turn, Request | None, Parameter], list[Mention]]]
     "date": _find_plain("date"),
     "money": _find_money,
     "count": _find_count,
-    "place": _find_places,
-    "person": _find_persons,
+    "place": find_places,
+    "person": find_persons,
     "boolean": _find_boolean,
 }
 

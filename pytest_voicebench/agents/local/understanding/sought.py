@@ -10,7 +10,7 @@ from pytest_voicebench.agents.local.understanding.lexicon import DETERMINERS, ST
 from pytest_voicebench.agents.local.understanding.mentions import Mention, negated, taken_back
 from pytest_voicebench.agents.local.understanding.numbers import UNITS
 from pytest_voicebench.agents.local.understanding.seeking import PLAIN, seeking_before
-from pytest_voicebench.agents.local.understanding.slots import Turn
+from pytest_voicebench.agents.local.understanding.turn import Turn
 from pytest_voicebench.agents.local.understanding.wording import word_set
 from pytest_voicebench.agents.local.understanding.words import Token, stem
 from pytest_voicebench.tools import Parameter

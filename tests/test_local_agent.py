@@ -218,6 +218,9 @@ def words_in(text):
 NEWER = {"euro", "metro", "info", "wifi", "broadband", "cellphone", "airfare"}
 """General English that is younger than the word lists."""
 
+CURRENCIES = {"singapore"}
+"""Names of currencies by ISO 4217 (Singapore Dollar) that the word lists, which have few proper names, lack."""
+
 
 def literals():
     """Words of four letters or more in the agent's string literals, docstrings aside."""
@@ -261,7 +264,7 @@ def general_english():
             if word.endswith(ending):
                 bases.add(word.removesuffix(ending) + base)
         doubled = re.fullmatch(r"(\w+?(\w))\2(?:ed|ing|er)", word)
-        return bool((bases | ({doubled[1]} if doubled else set())) & (known | NEWER))
+        return bool((bases | ({doubled[1]} if doubled else set())) & (known | NEWER | CURRENCIES))
 
     return is_general
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from pytest_voicebench.summary import AgentSummary, Mean, Scores, Summary
 from pytest_voicebench.writers.cells import (
@@ -13,12 +14,15 @@ from pytest_voicebench.writers.cells import (
     share_cells,
     value_text,
 )
-from pytest_voicebench.writers.grid import Grid, ansi, grid_lines, plain
-from pytest_voicebench.writers.terminal_header import header_lines, with_distinct_names
+from pytest_voicebench.writers.grid import Grid, Paint, ansi, grid_lines, plain
+from pytest_voicebench.writers.terminal_header import header_lines, short_header_lines, with_distinct_names
 
 TWO_AGENTS_WIDTH = 96  # what two agents side by side take, with intervals and counts
 MOST_SURPLUS_ROWS = 8
+MOST_SURPLUS_ROWS_IN_SHORT = 5
 MOST_WARNINGS = 8
+FEW_SCORED = 5  # below these a breakdown has groups of one or two
+NOTHING_SCORED = "nothing was scored"
 
 OVERALL = (
     ("Pass@1", "pass_at_1"),
@@ -78,26 +82,92 @@ def render(summary: Summary, *, width: int = 100, color: bool) -> str:
     paint = ansi if color else plain
     summary = with_distinct_names(summary)
     lines = header_lines(summary, width=width, paint=paint)
-    for grid in _grids(summary.agents, width):
+    return _page(lines, summary, _grids(summary.agents, width), width, paint)
+
+
+def render_short(summary: Summary, *, width: int = 100, color: bool) -> str:
+    """What a test run ends with: a head of at most six lines and the tables 2 to 6, then only what was not in order.
+
+    Silence, causes of wrong arguments and surplus calls are printed where there are any. Runs of fewer than five scored
+    items have no groups to compare: tables 2 and 6 only.
+    """
+    paint = ansi if color else plain
+    summary = with_distinct_names(summary)
+    grids = _few_grids if summary.counts.valid < FEW_SCORED else _short_grids
+    lines = short_header_lines(summary, width=width, paint=paint)
+    return _page(lines, summary, grids(summary.agents, width), width, paint)
+
+
+def _page(lines: list[str], summary: Summary, grids: Iterator[Grid], width: int, paint: Paint) -> str:
+    """The head and the tables below it; where no item was scored, a line that says so stands for all tables."""
+    if not summary.counts.valid:
+        return "\n".join([*lines, "", NOTHING_SCORED]) + "\n"
+    for grid in grids:
         lines += ["", *grid_lines(grid, width=width, paint=paint)]
     return "\n".join(lines) + "\n"
 
 
 def _grids(agents: Sequence[AgentSummary], width: int) -> Iterator[Grid]:
-    size = 2 if width >= TWO_AGENTS_WIDTH else 1
-    blocks = [agents[i : i + size] for i in range(0, len(agents), size)]
-    yield from (_overall(block) for block in blocks)
-    for key, title in BREAKDOWNS:
-        yield from _breakdown(key, title, blocks)
-    yield from (_latencies(agent, _suffix(agent, agents)) for agent in agents)
+    """Every table."""
+    blocks = _blocks(agents, width)
+    yield from _benchmark_tables(agents, width)
     yield from (_silence(agent, _suffix(agent, agents)) for agent in agents)
     yield from (_behaviour(block) for block in blocks)
     yield from [_wrong_arguments(agents)] * bool(agents)
-    yield from (_surplus(agent, _suffix(agent, agents)) for agent in agents if agent.surplus_calls)
+    yield from _surplus_tables(agents, MOST_SURPLUS_ROWS)
     yield from (_other_denominators(block) for block in blocks)
     for key, title in FURTHER_BREAKDOWNS:
         yield from _breakdown(key, title, blocks)
+    yield from _warning_tables(agents)
+
+
+def _short_grids(agents: Sequence[AgentSummary], width: int) -> Iterator[Grid]:
+    """The benchmark's tables, and what has something to tell."""
+    yield from _benchmark_tables(agents, width)
+    yield from (_silence(agent, _suffix(agent, agents)) for agent in agents if agent.silence.overall.silent)
+    if any(number for agent in agents for number in agent.wrong_arguments.values()):
+        yield _wrong_arguments(agents)
+    yield from _surplus_tables(agents, MOST_SURPLUS_ROWS_IN_SHORT)
+    yield from _warning_tables(agents)
+
+
+def _few_grids(agents: Sequence[AgentSummary], width: int) -> Iterator[Grid]:
+    """Tables 2 and 6."""
+    yield from _overall_tables(agents, width)
+    yield from _latency_tables(agents)
+
+
+def _benchmark_tables(agents: Sequence[AgentSummary], width: int) -> Iterator[Grid]:
+    """Tables 2 to 6."""
+    yield from _overall_tables(agents, width)
+    for key, title in BREAKDOWNS:
+        yield from _breakdown(key, title, _blocks(agents, width))
+    yield from _latency_tables(agents)
+
+
+def _overall_tables(agents: Sequence[AgentSummary], width: int) -> Iterator[Grid]:
+    """Table 2; the first of them says where the numbers come from."""
+    for number, block in enumerate(_blocks(agents, width)):
+        grid = _overall(block)
+        yield grid if number else replace(grid, title=f"{grid.title}; numbered as in the benchmark's paper")
+
+
+def _latency_tables(agents: Sequence[AgentSummary]) -> Iterator[Grid]:
+    yield from (_latencies(agent, _suffix(agent, agents)) for agent in agents)
+
+
+def _surplus_tables(agents: Sequence[AgentSummary], most: int) -> Iterator[Grid]:
+    yield from (_surplus(agent, _suffix(agent, agents), most) for agent in agents if agent.surplus_calls)
+
+
+def _warning_tables(agents: Sequence[AgentSummary]) -> Iterator[Grid]:
     yield from (_warnings(agent, _suffix(agent, agents)) for agent in agents if agent.warnings)
+
+
+def _blocks(agents: Sequence[AgentSummary], width: int) -> list[Sequence[AgentSummary]]:
+    """The agents that stand side by side."""
+    size = 2 if width >= TWO_AGENTS_WIDTH else 1
+    return [agents[i : i + size] for i in range(0, len(agents), size)]
 
 
 def _suffix(agent: AgentSummary, agents: Sequence[AgentSummary]) -> str:
@@ -236,10 +306,10 @@ def _wrong_arguments(agents: Sequence[AgentSummary]) -> Grid:
     return Grid(title="Causes of wrong arguments (arguments, not items)", head=head, rows=rows)
 
 
-def _surplus(agent: AgentSummary, suffix: str) -> Grid:
+def _surplus(agent: AgentSummary, suffix: str, most: int) -> Grid:
     shown = sorted(agent.surplus_calls, key=lambda s: (-s.calls, s.tool, s.domain or ""))
-    rows = [(s.tool, s.domain or "-", s.tool_domain or "-", str(s.calls)) for s in shown[:MOST_SURPLUS_ROWS]]
-    left = sum(s.calls for s in shown[MOST_SURPLUS_ROWS:])
+    rows = [(s.tool, s.domain or "-", s.tool_domain or "-", str(s.calls)) for s in shown[:most]]
+    left = sum(s.calls for s in shown[most:])
     return Grid(
         title=f"Calls that nobody asked for{suffix}",
         head=("tool", "called in domain", "belongs to", "calls"),

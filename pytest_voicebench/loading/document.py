@@ -133,6 +133,8 @@ def _report_syntax(error: Any, report: Report) -> None:
     hint = ""
     if any(word in reason for word in ("flow", "',' or", "expected ',' or", "start any token")):
         hint = '; text that holds any of [ ] { } , : # @ ` must be quoted: "..."'
+    elif "mapping values are not allowed" in reason:
+        hint = '; quote the text if it contains a colon: "..."'
     what = f"cannot be read as YAML: {context + ', ' if context else ''}{reason}{hint}"
     report.add(mark.line + 1 if mark else 1, "yaml", what)
 

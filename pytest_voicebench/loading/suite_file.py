@@ -18,6 +18,7 @@ from pytest_voicebench.loading.mistakes import MAX_MISTAKES, Mistake, Report, Su
 from pytest_voicebench.loading.scenarios import Reader
 from pytest_voicebench.loading.speaker_file import read_speakers
 from pytest_voicebench.loading.tool_file import read_tools
+from pytest_voicebench.loading.tool_shapes import looks_like_tools
 from pytest_voicebench.scenario import Scenario, Speaker, Suite, SuiteInfo
 from pytest_voicebench.tools import Toolset
 
@@ -78,6 +79,9 @@ def _no_collector() -> Iterator[None]:
 
 def _read(path: Path, report: Report) -> Suite | None:
     root = read_document(path, report)
+    if root is not None and looks_like_tools(root):
+        report.add(root.line, "suite", "this is a file of tools; give the suite that names it under `tools:`")
+        return None
     if root is None or isinstance(root, Mapping):
         return root and _suite(root, path, report)
     report.add(root.line, "suite", f"expected a mapping that starts with voicebench: 1, got {describe(root)}")

@@ -212,7 +212,8 @@ class _Builder:
         return self._open(event, Listing(line, []), line)
 
     def _open(self, event: Any, node: Listing | Mapping, line: int) -> bool:
-        self._refuse_tag(event, line)
+        if event.tag is not None:
+            self._refuse_tag(event, line)
         if len(self._stack) >= MAX_DEPTH:
             self.report.add(line, "yaml", f"nested more than {MAX_DEPTH} deep")
             return False
@@ -249,11 +250,9 @@ class _Builder:
             self.report.add(line, "yaml", f"{told}, or put a space after a # that starts a comment")
 
     def _refuse_tag(self, event: Any, line: int) -> None:
-        if event.tag is not None:
-            tag = event.tag.replace("tag:yaml.org,2002:", "!!")
-            self.report.add(
-                line, "yaml", f"the tag {tag}: tags are not read; write the plain value, quoted where it is text"
-            )
+        tag = event.tag.replace("tag:yaml.org,2002:", "!!")
+        what = f"the tag {tag}: tags are not read; write the plain value, quoted where it is text"
+        self.report.add(line, "yaml", what)
 
     def _place(self, node: Node, line: int) -> bool:
         """Hang the node into the collection that is open: as an item, as a key, or as the value of the last key."""

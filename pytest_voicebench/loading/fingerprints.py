@@ -12,10 +12,12 @@ from pytest_voicebench.scenario import Expectation, Retraction, RoomTone, Speake
 Json = Any
 
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
 def digest(value: Json) -> str:
     """SHA-256 of canonical JSON: keys sorted, no spaces, UTF-8."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(_CANONICAL.encode(value).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def suite_digest(info: SuiteInfo, code: dict[str, str]) -> str:

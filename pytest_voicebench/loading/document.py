@@ -167,9 +167,10 @@ class _Builder:
 
         takers = self._takers()
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(data)  # libyaml where PyYAML was built with it
+        get_event, end = loader.get_event, yaml.StreamEndEvent  # yaml.parse asks twice for each
         try:
-            while not isinstance(event := loader.get_event(), yaml.StreamEndEvent):  # yaml.parse asks twice for each
-                taker = takers.get(type(event))
+            while (kind := type(event := get_event())) is not end:
+                taker = takers.get(kind)
                 if taker is not None and not taker(event):
                     return False
         finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from stat import S_ISREG
 from typing import NamedTuple
 
 from pytest_voicebench.loading.mistakes import Report, quoted
@@ -96,9 +97,13 @@ def _make(path: Path) -> str:
 
 
 def _timing_file(path: Path, beside: Path) -> TimingFile | str:
-    if not beside.is_file():
+    try:
+        status = beside.stat()
+    except (OSError, ValueError):
+        status = None
+    if status is None or not S_ISREG(status.st_mode):
         return f"{quoted(path.name)} has no timing file {quoted(beside.name)}{_make(path)}"
-    if beside.stat().st_size > MAX_TIMING_BYTES:
+    if status.st_size > MAX_TIMING_BYTES:
         return f"{quoted(beside.name)} is larger than {MAX_TIMING_BYTES:,} bytes{_make(path)}"
     try:
         return read_timing_file(beside)

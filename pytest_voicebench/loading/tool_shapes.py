@@ -36,8 +36,8 @@ def looks_like_tools(root: Node) -> bool:
     if isinstance(root, Mapping) and list(root.entries) == ["tools"]:
         root = root.entries["tools"]
     if isinstance(root, Listing):
-        keys = ("function", *_SCHEMA_KEYS)
-        return any(isinstance(item, Mapping) and any(key in item.entries for key in keys) for item in root.items)
+        listed = [item for item in root.items if isinstance(item, Mapping)]
+        return any(key in item.entries for item in listed for key in ("function", *_SCHEMA_KEYS))
     declared = list(root.entries.values()) if isinstance(root, Mapping) else []
     mappings = [node for node in declared if isinstance(node, Mapping)]
     keys = ("parameters", "returns", "answer")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pytest_voicebench.files import write_atomically
 from pytest_voicebench.scenario import RoomTone, Timing
@@ -13,6 +14,14 @@ Source = Literal["synthesized", "aligned", "annotated"]
 """Where the times come from: known from synthesis, found by forced alignment, or set by a person."""
 
 _DECIMALS = 5  # 10 microseconds: less than half a sample at every rate we read, so that samples come back exactly
+
+
+class TimingFile(NamedTuple):
+    """A timing file as read: the timing, where its times come from (None: it does not say), SHA-256 of its bytes."""
+
+    timing: Timing
+    source: str | None
+    sha256: str
 
 
 class TimingError(ValueError):
@@ -44,12 +53,18 @@ def write_timing(path: Path, timing: Timing, source: Source) -> None:
 
 
 def read_timing(path: Path) -> Timing:
-    """The timing that a file holds.
+    """The timing that a file holds; raises as `read_timing_file`."""
+    return read_timing_file(path).timing
+
+
+def read_timing_file(path: Path) -> TimingFile:
+    """All that a timing file holds.
 
     Raises TimingError where the file is missing, is not JSON, lacks a field, or its times are not in order.
     """
     try:
-        data = json.loads(path.read_bytes())
+        written = path.read_bytes()
+        data = json.loads(written)
     except OSError as error:
         raise TimingError(f"{path}: cannot read the timing file: {error.strerror}") from None
     except ValueError as error:
@@ -62,7 +77,8 @@ def read_timing(path: Path) -> Timing:
             f"{path}: not a timing file: {cause}; make it again with `synthesize` or `annotate`"
         ) from None
     _check_order(path, timing)
-    return timing
+    source = data.get("source")
+    return TimingFile(timing, source if isinstance(source, str) else None, hashlib.sha256(written).hexdigest())
 
 
 def _rounded(seconds: float) -> float:

@@ -51,6 +51,24 @@ def test_validate_counts_scenarios_and_recordings(capsys: pytest.CaptureFixture[
     assert capsys.readouterr().out == "OK: 15 scenarios, 37 recordings\n"
     assert main(["validate", str(GOOD / "travel.yaml")]) == 0
     assert capsys.readouterr().out == "OK: 2 scenarios, 3 recordings\n"
+    assert main(["validate", str(GOOD / "minimal.yaml")]) == 0
+    assert capsys.readouterr().out == "OK: 1 scenario, 1 recording\n"
+
+
+@pytest.mark.parametrize("name", ["tools.yaml", "tools_openai.yaml", "tools_mcp.json"])
+def test_validate_given_a_file_of_tools_says_so_in_one_line(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", str(GOOD / name)]) == 1
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith(f"{GOOD / name}:")
+    assert line.endswith(": suite: this is a file of tools; give the suite that names it under `tools:`")
+
+
+def test_a_colon_in_unquoted_text_is_answered_with_advice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.yaml").write_text("voicebench: 1\nscenarios:\n  - id: one: two\n", encoding="utf-8")
+    assert main(["validate", str(tmp_path / "a.yaml")]) == 1
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith(f"{tmp_path / 'a.yaml'}:3: yaml: ")
+    assert line.endswith('quote the text if it contains a colon: "..."')
 
 
 def test_validate_prints_the_mistakes_of_all_files_each_once(capsys: pytest.CaptureFixture[str]) -> None:

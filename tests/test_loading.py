@@ -463,3 +463,35 @@ def test_whatever_stands_at_a_key_the_loader_gives_a_suite_or_its_own_error(
     except SuiteError as error:
         found = error.problems
     assert found
+
+
+@pytest.mark.parametrize(
+    ("made_by", "told"),
+    [
+        ({"engine": "flite", "voice": "slt"}, "engine: flite"),
+        ({"voice": "slt"}, "voice: slt"),
+        ({"source": "synthesized"}, "source: synthesized"),
+    ],
+)
+def test_a_suite_with_a_synthesized_recording_is_synthetic_and_must_not_call_itself_human(
+    suite_folder: Path, made_by: dict[str, str], told: str
+) -> None:
+    path, timing = suite_folder / "minimal.yaml", suite_folder / "audio" / "hello.json"
+    timing.write_text(json.dumps(json.loads(timing.read_text()) | made_by))
+    suite = load_suite(path)
+    assert suite.info.stimulus == "synthetic"
+    assert [s.suite.stimulus for s in suite.scenarios] == ["synthetic"]
+    changed(path, "today:", "stimulus: human\ntoday:")
+    with pytest.raises(SuiteError) as caught:
+        load_suite(path)
+    what = f'human, but a voice spoke "hello.flac" (its timing file says "{told}"); write synthetic'
+    assert str(caught.value) == f"{path}:6: suite.stimulus: {what}"
+
+
+@pytest.mark.parametrize("source", ["aligned", "annotated"])
+def test_a_suite_of_recordings_that_nothing_says_were_synthesized_is_human(suite_folder: Path, source: str) -> None:
+    path, timing = suite_folder / "minimal.yaml", suite_folder / "audio" / "hello.json"
+    timing.write_text(json.dumps(json.loads(timing.read_text()) | {"source": source, "engine": None, "voice": None}))
+    assert load_suite(path).info.stimulus == "human"
+    changed(path, "today:", "stimulus: human\ntoday:")
+    assert load_suite(path).info.stimulus == "human"

@@ -65,6 +65,15 @@ def test_a_passing_run_leaves_its_evidence(pytester, run):
     assert summary_of(pytester.path)["header"]["run"] == folder.name
 
 
+@pytest.mark.parametrize(("flag", "tables"), [("-q", 0), ("-rN", 2), ("-v", 5)])
+def test_the_tables_are_short_unless_more_is_asked_for(pytester, run, flag, tables):
+    three(pytester)
+    text = run(PASSING, flag).stdout.str()
+    assert text.count("\nTable ") == tables
+    assert ("The same over other denominators" in text) is (flag == "-v")
+    assert ("\nscores " in text) is (flag == "-v")
+
+
 def test_a_failure_is_a_text_for_an_engineer_without_a_traceback(pytester, run):
     three(pytester)
     result = run(SILENT, "-k", "travel_02")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -11,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from summaries import a_mute_agent, a_summary, an_agent, rate
 
-from pytest_voicebench.summary import Summary
+from pytest_voicebench.summary import Summary, SurplusRow
 from pytest_voicebench.writers.cells import rate_cells
 from pytest_voicebench.writers.plain_text import columns, encodable, one_line, pad
-from pytest_voicebench.writers.terminal import render
+from pytest_voicebench.writers.terminal import render, render_short
 
 GROK = an_agent("grok", shift=8, model="grok-voice", transport="websocket", clock="wall", warnings=("late blocks",))
+Page = Callable[..., str]
 TWO = a_summary(an_agent(), GROK)
 
 
@@ -28,12 +30,82 @@ def test_the_tables_look_as_they_did(name: str, summary: Summary) -> None:
     check_golden(FOLDER / f"{name}.txt", render(summary, color=False).encode())
 
 
+@pytest.mark.parametrize("name", ["one", "two"])
+def test_the_short_tables_look_as_they_did(name: str) -> None:
+    summary = a_summary() if name == "one" else TWO
+    check_golden(FOLDER / f"terminal_short_{name}.txt", render_short(summary, color=False).encode())
+
+
+@pytest.mark.parametrize("page", [render, render_short])
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
 @pytest.mark.parametrize("agents", [1, 2, 3, 5])
-def test_no_line_is_wider_than_asked(width: int, agents: int) -> None:
+def test_no_line_is_wider_than_asked(page: Page, width: int, agents: int) -> None:
     names = ["local", "grok", "a_very_long_agent_name_that_goes_on_and_on", "会話エージェント", "e"]
-    text = render(a_summary(*(an_agent(name) for name in names[:agents])), width=width, color=False)
+    text = page(a_summary(*(an_agent(name) for name in names[:agents])), width=width, color=False)
     assert max(columns(line) for line in text.splitlines()) <= width
+
+
+@pytest.mark.parametrize("agents", [0, 1, 2, 5])
+@pytest.mark.parametrize("notices", [0, 1, 2, 3, 9])
+def test_the_short_head_has_at_most_six_lines_with_stimulus_and_judge(agents: int, notices: int) -> None:
+    said = tuple(f"notice {n}" for n in range(notices))
+    summary = replace(a_summary(notices=said), agents=tuple(an_agent(f"a{n}") for n in range(agents)))
+    head = render_short(summary, color=False).split("\n\n")[0]
+    assert len(head.splitlines()) <= 6
+    assert "stimulus: synthetic - not comparable with published figures" in head
+    assert "judge: none" in head
+    assert "2 error (2 infrastructure)" in head
+    told = head.count("notice ")
+    assert told == notices or f"and {notices - told} more notices: see -v" in head
+
+
+@pytest.mark.parametrize(
+    "title", ["The same over other", "By number of expected", "By speaker", "Behaviour", "end_sil"]
+)
+def test_what_few_look_at_is_not_in_the_short_tables(title: str) -> None:
+    assert title in render(a_summary(), color=False)
+    assert title not in render_short(a_summary(), color=False)
+
+
+def test_silence_causes_and_surplus_calls_are_in_the_short_tables_where_there_are_any() -> None:
+    agent = an_agent()
+    quiet = replace(agent.silence, overall=replace(agent.silence.overall, silent=0))
+    fine = replace(agent, silence=quiet, wrong_arguments={"stale": 0}, surplus_calls=())
+    for title in ("Silence", "Causes of wrong", "Calls that nobody"):
+        assert title in render_short(a_summary(), color=False)
+        assert title not in render_short(a_summary(fine), color=False)
+
+
+def test_the_short_tables_show_five_kinds_of_surplus_calls() -> None:
+    rows = tuple(SurplusRow(domain=None, tool=f"tool_{n}", tool_domain=None, calls=9 - n) for n in range(7))
+    text = render_short(a_summary(replace(an_agent(), surplus_calls=rows)), color=False)
+    assert [f"tool_{n}" in text for n in range(7)] == [True] * 5 + [False] * 2
+    assert "and 7 more" in text
+
+
+@pytest.mark.parametrize(("scored", "shown"), [(1, "26"), (4, "26"), (5, "23456")])
+def test_a_run_of_few_items_has_tables_2_and_6_only(scored: int, shown: str) -> None:
+    few = a_summary(an_agent(), counts=replace(a_summary().counts, passed=scored, failed=0))
+    text = render_short(few, color=False)
+    assert "".join(re.findall(r"^Table (\d)", text, re.MULTILINE)) == shown
+    assert ("Silence" in text) is (scored >= 5)
+    assert "Table 3" in render(few, color=False)
+
+
+@pytest.mark.parametrize("page", [render, render_short])
+def test_where_nothing_was_scored_one_line_says_so(page: Page) -> None:
+    none = a_summary(an_agent(), counts=replace(a_summary().counts, passed=0, failed=0))
+    text = page(none, color=False)
+    assert text.endswith("\n\nnothing was scored\n")
+    assert "n/a" not in text
+    assert "Table" not in text
+
+
+@pytest.mark.parametrize("page", [render, render_short])
+@pytest.mark.parametrize("width", [80, 100])
+def test_the_tables_say_once_whose_numbers_they_have(page: Page, width: int) -> None:
+    text = page(TWO, width=width, color=False)
+    assert text.count("numbered as in the benchmark") == 1
 
 
 @pytest.mark.parametrize("summary", [a_summary(), TWO])

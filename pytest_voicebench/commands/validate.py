@@ -33,8 +33,7 @@ def run(argv: list[str]) -> int:
     for mistake in dict.fromkeys(mistakes):
         print(mistake)
     if mistakes:
-        count = len(set(mistakes))
-        print(f"{count} {'mistake' if count == 1 else 'mistakes'}", file=sys.stderr)
+        print(_counted(len(set(mistakes)), "mistake"), file=sys.stderr)
         return 1
     for recording in _unnamed(suites, [path for path in paths if path.is_dir()]):
         print(f"note: {recording}: no scenario names this recording", file=sys.stderr)
@@ -81,4 +80,8 @@ def _unnamed(suites: list[Suite], folders: list[Path]) -> list[Path]:
 
 def _summary(suites: list[Suite]) -> str:
     ids = {(suite.info.path, scenario.id) for suite in suites for scenario in suite.scenarios}
-    return f"OK: {len(ids)} scenarios, {len(_recordings(suites))} recordings"
+    return f"OK: {_counted(len(ids), 'scenario')}, {_counted(len(_recordings(suites)), 'recording')}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pytest_voicebench.loading.document import Json, Listing, Mapping, Node, Scalar, plain
 from pytest_voicebench.loading.fields import describe
 from pytest_voicebench.loading.mistakes import Report, did_you_mean, quoted
+from pytest_voicebench.loading.readable import Readable
 from pytest_voicebench.references import is_reference, parse
 from pytest_voicebench.tools import Parameter, Tool
 
@@ -28,8 +29,10 @@ def fits(kind: str, value: Json) -> bool:
     return kind in types and isinstance(value, types[kind])
 
 
-def read_arguments(node: Node | None, tool: Tool, where: str, report: Report, calls: int | None) -> dict[str, Json]:
-    """The arguments written for a tool, each checked against its parameter.
+def read_arguments(
+    node: Node | None, tool: Tool, where: str, report: Report, calls: int | None, readable: Readable
+) -> dict[str, Json]:
+    """The arguments written for a tool, each checked against its parameter and the matcher that will compare it.
 
     `calls` is the number of expected calls before this one, which references may point at; None where references have
     no place (what the user retracts was never a result).
@@ -46,16 +49,18 @@ def read_arguments(node: Node | None, tool: Tool, where: str, report: Report, ca
             what = f"{tool.name} has no argument {quoted(name)}{did_you_mean(name, tool.parameters)}"
             report.add(node.lines[name], where, what)
             continue
-        arguments[name] = _argument(value, parameter, f"{where}.{name}", report, calls)
+        arguments[name] = _argument(value, parameter, f"{where}.{name}", report, calls, readable)
     return arguments
 
 
-def _argument(node: Node, parameter: Parameter, where: str, report: Report, calls: int | None) -> Json:
+def _argument(
+    node: Node, parameter: Parameter, where: str, report: Report, calls: int | None, readable: Readable
+) -> Json:
     value = plain(node)
     if isinstance(value, str) and value.startswith("$RESULT"):
         _check_reference(value, node, where, report, calls)
         return value
-    reason = _misfit(node, value, parameter)
+    reason = _misfit(node, value, parameter) or readable.why_not(parameter, value)
     if reason:
         report.add(node.line, where, reason)
     elif isinstance(node, Listing):

@@ -133,6 +133,8 @@ def _report_syntax(error: Any, report: Report) -> None:
     hint = ""
     if any(word in reason for word in ("flow", "',' or", "expected ',' or", "start any token")):
         hint = '; text that holds any of [ ] { } , : # @ ` must be quoted: "..."'
+    elif "mapping values are not allowed" in reason:
+        hint = '; quote the text if it contains a colon: "..."'
     what = f"cannot be read as YAML: {context + ', ' if context else ''}{reason}{hint}"
     report.add(mark.line + 1 if mark else 1, "yaml", what)
 
@@ -165,9 +167,10 @@ class _Builder:
 
         takers = self._takers()
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(data)  # libyaml where PyYAML was built with it
+        get_event, end = loader.get_event, yaml.StreamEndEvent  # yaml.parse asks twice for each
         try:
-            while not isinstance(event := loader.get_event(), yaml.StreamEndEvent):  # yaml.parse asks twice for each
-                taker = takers.get(type(event))
+            while (kind := type(event := get_event())) is not end:
+                taker = takers.get(kind)
                 if taker is not None and not taker(event):
                     return False
         finally:
@@ -210,7 +213,8 @@ class _Builder:
         return self._open(event, Listing(line, []), line)
 
     def _open(self, event: Any, node: Listing | Mapping, line: int) -> bool:
-        self._refuse_tag(event, line)
+        if event.tag is not None:
+            self._refuse_tag(event, line)
         if len(self._stack) >= MAX_DEPTH:
             self.report.add(line, "yaml", f"nested more than {MAX_DEPTH} deep")
             return False
@@ -247,11 +251,9 @@ class _Builder:
             self.report.add(line, "yaml", f"{told}, or put a space after a # that starts a comment")
 
     def _refuse_tag(self, event: Any, line: int) -> None:
-        if event.tag is not None:
-            tag = event.tag.replace("tag:yaml.org,2002:", "!!")
-            self.report.add(
-                line, "yaml", f"the tag {tag}: tags are not read; write the plain value, quoted where it is text"
-            )
+        tag = event.tag.replace("tag:yaml.org,2002:", "!!")
+        what = f"the tag {tag}: tags are not read; write the plain value, quoted where it is text"
+        self.report.add(line, "yaml", what)
 
     def _place(self, node: Node, line: int) -> bool:
         """Hang the node into the collection that is open: as an item, as a key, or as the value of the last key."""

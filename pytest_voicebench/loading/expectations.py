@@ -11,6 +11,7 @@ from pytest_voicebench.loading.arguments import read_arguments
 from pytest_voicebench.loading.document import Mapping, Node
 from pytest_voicebench.loading.fields import Fields, as_items, as_text, as_texts, describe
 from pytest_voicebench.loading.mistakes import Report, did_you_mean, listed, nearest, quoted
+from pytest_voicebench.loading.readable import Readable
 from pytest_voicebench.loading.templates import unreachable
 from pytest_voicebench.phrases import count_phrase
 from pytest_voicebench.references import parse
@@ -22,29 +23,36 @@ REQUIREMENTS = ("mentions", "no_interruption", "order", "first_response_s")
 _BOUND = re.compile(r"(first_response_s) *(<=|<) *([0-9]+(?:\.[0-9]+)?)")
 
 
-def read_expectation(node: Node, where: str, tools: Toolset | None, report: Report) -> Expectation:
+def read_expectation(node: Node, where: str, tools: Toolset | None, report: Report, readable: Readable) -> Expectation:
     """What a scenario expects. `tools` is None where the tool file itself is broken: calls are then not checked."""
     if not isinstance(node, Mapping):
         report.add(node.line, where, f"expected a mapping with calls, got {describe(node)}; no call: calls: []")
         return Expectation(calls=())
     fields = Fields(node, where, report, KEYS, ("calls",))
+    aliases = _aliases(fields.get("aliases"), fields.at("aliases"), report)
+    readable = readable.with_aliases(aliases)
     calls: list[ExpectedCall] = []
     for item, at in fields.items("calls", empty=True):
-        call = _call(item, at, tools, calls, report)
+        call = _call(item, at, tools, calls, report, readable)
         calls.append(call or ExpectedCall(tool="", args={}))
     expectation = Expectation(
         calls=tuple(calls),
         mentions=fields.texts("mentions"),
         pass_requires=_requirements(fields, report),
         ordered=fields.flag("ordered"),
-        aliases=_aliases(fields.get("aliases"), fields.at("aliases"), report),
+        aliases=aliases,
     )
     _check_requirements(fields, expectation, report)
     return expectation
 
 
 def _call(
-    node: Node, where: str, tools: Toolset | None, before: Sequence[ExpectedCall], report: Report
+    node: Node,
+    where: str,
+    tools: Toolset | None,
+    before: Sequence[ExpectedCall],
+    report: Report,
+    readable: Readable,
 ) -> ExpectedCall | None:
     """One call: a mapping of the tool's name to its arguments, and `allow_extra` beside the name."""
     names = [name for name in node.entries if name != "allow_extra"] if isinstance(node, Mapping) else []
@@ -60,7 +68,7 @@ def _call(
         report.add(node.lines[name], where, f"there is no tool {quoted(name)}{did_you_mean(name, tools)}")
         return None
     at = f"{where}.{name}"
-    args = read_arguments(node.entries[name], tool, at, report, len(before))
+    args = read_arguments(node.entries[name], tool, at, report, len(before), readable)
     _check_complete(node.entries[name], tool, at, report)
     _check_paths(node.entries[name], args, tools, before, at, report)
     return ExpectedCall(tool=name, args=args, allow_extra=_allow_extra(node, tool, args, where, report))
@@ -147,7 +155,7 @@ def _aliases(node: Node | None, where: str, report: Report) -> dict[str, tuple[s
 
 
 def read_retractions(
-    node: Node, where: str, tools: Toolset | None, report: Report
+    node: Node, where: str, tools: Toolset | None, report: Report, readable: Readable
 ) -> list[tuple[Retraction, int, str]]:
     """What was said and taken back, each with its line and where it stands, for `check_until`."""
     found: list[tuple[Retraction, int, str]] = []
@@ -157,14 +165,16 @@ def read_retractions(
             continue
         fields = Fields(item, at, report, ("tool", "args", "until"), ("tool", "args", "until"))
         name, until = fields.text("tool"), fields.text("until")
-        args = _retracted_args(fields, name, tools, report)
+        args = _retracted_args(fields, name, tools, report, readable)
         if name is not None and until is not None:
             line = fields.lines["until"]
             found.append((Retraction(tool=name, args=args, until=until), line, fields.at("until")))
     return found
 
 
-def _retracted_args(fields: Fields, name: str | None, tools: Toolset | None, report: Report) -> dict[str, object]:
+def _retracted_args(
+    fields: Fields, name: str | None, tools: Toolset | None, report: Report, readable: Readable
+) -> dict[str, object]:
     node = fields.get("args")
     if name is None or tools is None or node is None:
         return {}
@@ -176,7 +186,7 @@ def _retracted_args(fields: Fields, name: str | None, tools: Toolset | None, rep
     if not isinstance(node, Mapping) or not node.entries:
         report.add(fields.lines["args"], fields.at("args"), "expected the arguments that were taken back")
         return {}
-    return read_arguments(node, tool, fields.at("args"), report, None)
+    return read_arguments(node, tool, fields.at("args"), report, None, readable)
 
 
 def check_until(found: Sequence[tuple[Retraction, int, str]], steps: Sequence[Step], report: Report) -> None:

@@ -12,10 +12,12 @@ from pytest_voicebench.scenario import Expectation, Retraction, RoomTone, Speake
 Json = Any
 
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
 def digest(value: Json) -> str:
     """SHA-256 of canonical JSON: keys sorted, no spaces, UTF-8."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(_CANONICAL.encode(value).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def suite_digest(info: SuiteInfo, code: dict[str, str]) -> str:
@@ -36,11 +38,18 @@ def matching_digest(info: SuiteInfo) -> str:
 
 
 def stimulus_digest(
-    suite: str, steps: Sequence[Step], generator: str | None, speaker: Speaker | None, max_duration_s: float | None
+    suite: str,
+    steps: Sequence[tuple[Step, str | None]],
+    generator: str | None,
+    speaker: Speaker | None,
+    max_duration_s: float | None,
 ) -> str:
-    """One item's conversation: the suite's digest, the steps with their recordings, the room."""
+    """One item's conversation: the suite's digest, the steps, the room. With each step goes its timing file's SHA-256.
+
+    That file holds the SHA-256 of the recording, and all that is known of it.
+    """
     tone = _tone(speaker.tone) if speaker else None
-    return digest([suite, [_step(step) for step in steps], generator, tone, max_duration_s])
+    return digest([suite, [_step(step, sound) for step, sound in steps], generator, tone, max_duration_s])
 
 
 def expectation_digest(matching: str, expect: Expectation, retracted: Sequence[Retraction]) -> str:
@@ -52,9 +61,7 @@ def expectation_digest(matching: str, expect: Expectation, retracted: Sequence[R
     return digest([matching, calls, list(expect.mentions), requirements, expect.ordered, aliases, taken_back])
 
 
-def _step(step: Step) -> Json:
-    timing = step.timing
-    sound = timing and [timing.audio_sha256, timing.speech, timing.words, _tone(timing.tone)]
+def _step(step: Step, sound: str | None) -> Json:
     return [step.kind, step.trigger.kind, step.trigger.seconds, step.text, step.seconds, step.insert, sound]
 
 

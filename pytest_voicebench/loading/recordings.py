@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from stat import S_ISREG
 from typing import NamedTuple
 
 from pytest_voicebench.loading.mistakes import Report, quoted
 from pytest_voicebench.scenario import Timing
-from pytest_voicebench.timing_file import TimingError, read_timing, timing_path
+from pytest_voicebench.timing_file import TimingError, TimingFile, read_timing_file, timing_path
 
 MAX_AUDIO_BYTES = 200_000_000
 MAX_TIMING_BYTES = 2_000_000
@@ -27,7 +28,7 @@ class Recordings:
     """Checks each recording once, whoever names it."""
 
     def __init__(self) -> None:
-        self._seen: dict[Path, Timing | str] = {}
+        self._seen: dict[Path, TimingFile | str] = {}
 
     def timing(self, path: Path, line: int, where: str, report: Report) -> Timing | None:
         """The timing of a recording, or None and a mistake in the line that names it."""
@@ -37,11 +38,30 @@ class Recordings:
         if isinstance(found, str):
             report.add(line, where, found)
             return None
-        return found
+        return found.timing
+
+    def digest(self, path: Path) -> str | None:
+        """SHA-256 of a recording's timing file, which holds the recording's own; None where it was not read."""
+        found = self._seen.get(path)
+        return found.sha256 if isinstance(found, TimingFile) else None
+
+    def synthesized(self) -> dict[Path, str]:
+        """The recordings that no person spoke, each with what its timing file says of its making."""
+        found = {path: _made_by(file) for path, file in self._seen.items() if isinstance(file, TimingFile)}
+        return {path: how for path, how in found.items() if how is not None}
 
 
-def _check(path: Path) -> Timing | str:
-    """The timing, or what is wrong. Messages name the file, not its whole path."""
+def _made_by(file: TimingFile) -> str | None:
+    timing = file.timing
+    if timing.engine is not None:
+        return f"engine: {timing.engine}"
+    if timing.voice is not None:
+        return f"voice: {timing.voice}"
+    return "source: synthesized" if file.source == "synthesized" else None
+
+
+def _check(path: Path) -> TimingFile | str:
+    """The timing file, or what is wrong. Messages name the file, not its whole path."""
     try:
         if path.stat().st_size > MAX_AUDIO_BYTES:
             return f"{quoted(path.name)} is larger than {MAX_AUDIO_BYTES:,} bytes"
@@ -49,14 +69,14 @@ def _check(path: Path) -> Timing | str:
     except OSError as error:
         return f"{quoted(path.name)} cannot be read: {error.strerror}"
     beside = timing_path(path)
-    timing = _timing(path, beside)
-    ends_s = 0.0 if isinstance(timing, str) else _end_s(timing)
+    file = _timing_file(path, beside)
+    ends_s = 0.0 if isinstance(file, str) else _end_s(file.timing)
     length = _length(path, data, ends_s)
     if isinstance(length, str):
         return length
-    if isinstance(timing, str):
-        return timing
-    return _misfit(path, quoted(beside.name), timing, length, hashlib.sha256(data).hexdigest()) or timing
+    if isinstance(file, str):
+        return file
+    return _misfit(path, quoted(beside.name), file.timing, length, hashlib.sha256(data).hexdigest()) or file
 
 
 def _misfit(path: Path, beside: str, timing: Timing, length: Length, sha256: str) -> str | None:
@@ -76,13 +96,17 @@ def _make(path: Path) -> str:
     return f"; make it with: python -m pytest_voicebench annotate {path}"
 
 
-def _timing(path: Path, beside: Path) -> Timing | str:
-    if not beside.is_file():
+def _timing_file(path: Path, beside: Path) -> TimingFile | str:
+    try:
+        status = beside.stat()
+    except (OSError, ValueError):
+        status = None
+    if status is None or not S_ISREG(status.st_mode):
         return f"{quoted(path.name)} has no timing file {quoted(beside.name)}{_make(path)}"
-    if beside.stat().st_size > MAX_TIMING_BYTES:
+    if status.st_size > MAX_TIMING_BYTES:
         return f"{quoted(beside.name)} is larger than {MAX_TIMING_BYTES:,} bytes{_make(path)}"
     try:
-        return read_timing(beside)
+        return read_timing_file(beside)
     except TimingError as error:
         return str(error).replace(str(beside), beside.name)
     except (RecursionError, OverflowError) as error:

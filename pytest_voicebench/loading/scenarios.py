@@ -17,6 +17,7 @@ from pytest_voicebench.loading.fingerprints import (
 )
 from pytest_voicebench.loading.folder import Folder
 from pytest_voicebench.loading.mistakes import Report, did_you_mean, quoted
+from pytest_voicebench.loading.readable import Readable
 from pytest_voicebench.loading.recordings import Recordings
 from pytest_voicebench.loading.steps import SPEAKER, Script, read_user, spoken_by
 from pytest_voicebench.scenario import Expectation, Retraction, Scenario, Speaker, Step, SuiteInfo
@@ -44,6 +45,7 @@ class Reader:
     ) -> None:
         self.info, self.tools, self.speakers, self.folder, self.report = info, tools, speakers, folder, report
         self.recordings = Recordings()
+        self._readable = Readable()
         self._code: dict[str, str] = {}
         self._suite_digests: dict[str | None, str] = {}
         self._matching = matching_digest(info)
@@ -53,10 +55,9 @@ class Reader:
         fields = Fields(node, where, self.report, KEYS, REQUIRED)
         user, expect, retracted = fields.get("user"), fields.get("expect"), fields.get("retracted")
         script = read_user(user, fields.at("user"), self.folder, self.report) if user else Script((), None)
-        expectation = (
-            read_expectation(expect, fields.at("expect"), self.tools, self.report) if expect else Expectation(calls=())
-        )
-        taken_back = read_retractions(retracted, fields.at("retracted"), self.tools, self.report) if retracted else []
+        known = (self.tools, self.report, self._readable)
+        expectation = read_expectation(expect, fields.at("expect"), *known) if expect else Expectation(calls=())
+        taken_back = read_retractions(retracted, fields.at("retracted"), *known) if retracted else []
         if taken_back and script.generator:
             self.report.add(
                 fields.lines["retracted"], fields.at("retracted"), "needs steps; a generator has no words yet"
@@ -122,7 +123,8 @@ class Reader:
 
     def _item(self, common: Scenario, speaker: Speaker | None, steps: tuple[Step, ...], several: bool) -> Scenario:
         shared = self._suite_digest(common.generator)
-        sha256 = stimulus_digest(shared, steps, common.generator, speaker, common.max_duration_s)
+        sounds = [(s, self.recordings.digest(s.audio) if isinstance(s.audio, Path) else None) for s in steps]
+        sha256 = stimulus_digest(shared, sounds, common.generator, speaker, common.max_duration_s)
         item_id = f"{common.id}-{speaker.id}" if speaker and several else common.id
         return replace(common, item_id=item_id, speaker=speaker, steps=steps, sha256=sha256)
 

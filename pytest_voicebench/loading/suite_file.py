@@ -6,6 +6,7 @@ import gc
 from collections.abc import Iterator
 from collections.abc import Mapping as MappingOf
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Literal, cast
@@ -17,6 +18,7 @@ from pytest_voicebench.loading.mistakes import MAX_MISTAKES, Mistake, Report, Su
 from pytest_voicebench.loading.scenarios import Reader
 from pytest_voicebench.loading.speaker_file import read_speakers
 from pytest_voicebench.loading.tool_file import read_tools
+from pytest_voicebench.loading.tool_shapes import looks_like_tools
 from pytest_voicebench.scenario import Scenario, Speaker, Suite, SuiteInfo
 from pytest_voicebench.tools import Toolset
 
@@ -77,6 +79,9 @@ def _no_collector() -> Iterator[None]:
 
 def _read(path: Path, report: Report) -> Suite | None:
     root = read_document(path, report)
+    if root is not None and looks_like_tools(root):
+        report.add(root.line, "suite", "this is a file of tools; give the suite that names it under `tools:`")
+        return None
     if root is None or isinstance(root, Mapping):
         return root and _suite(root, path, report)
     report.add(root.line, "suite", f"expected a mapping that starts with voicebench: 1, got {describe(root)}")
@@ -109,7 +114,25 @@ def _suite(root: Mapping, path: Path, report: Report) -> Suite:
         max_duration_s=fields.number("max_duration_s", least=1, most=3600) or 300.0,
         documents=_documents(fields, folder, report),
     )
-    return Suite(info=info, scenarios=_scenarios(fields, Reader(info, tools, speakers, folder, report)))
+    reader = Reader(info, tools, speakers, folder, report)
+    return _with_stimulus(
+        Suite(info=info, scenarios=_scenarios(fields, reader)), fields, reader.recordings.synthesized()
+    )
+
+
+def _with_stimulus(suite: Suite, fields: Fields, synthesized: MappingOf[Path, str]) -> Suite:
+    """A suite with a recording that no person spoke is synthetic, and must not say that it is human."""
+    if not synthesized or suite.info.stimulus == "synthetic":
+        return suite
+    if "stimulus" in fields.entries:
+        path, how = next(iter(synthesized.items()))
+        more = f", and {len(synthesized) - 1} more" if len(synthesized) > 1 else ""
+        what = (
+            f"human, but a voice spoke {quoted(path.name)} (its timing file says {quoted(how)}){more}; write synthetic"
+        )
+        fields.report.add(fields.lines["stimulus"], "suite.stimulus", what)
+    info = replace(suite.info, stimulus="synthetic")
+    return Suite(info=info, scenarios=tuple(replace(scenario, suite=info) for scenario in suite.scenarios))
 
 
 def _check_version(root: Mapping, fields: Fields, report: Report) -> None:

@@ -11,6 +11,7 @@ from pytest_voicebench.loading.arguments import fits
 from pytest_voicebench.loading.document import Json, Mapping, Node, Scalar, plain, read_document
 from pytest_voicebench.loading.fields import Fields, describe
 from pytest_voicebench.loading.mistakes import Report, quoted
+from pytest_voicebench.loading.readable import Readable
 from pytest_voicebench.loading.templates import check_placeholders
 from pytest_voicebench.loading.tool_shapes import declarations
 from pytest_voicebench.tools import MATCHERS, JsonType, Parameter, Tool, Toolset
@@ -113,7 +114,7 @@ def _parameter(name: str, node: Mapping, where: str, report: Report) -> Paramete
     options = fields.get("options")
     if options is not None and not isinstance(options, Mapping):
         report.add(options.line, fields.at("options"), f"expected a mapping, got {describe(options)}")
-    return Parameter(
+    parameter = Parameter(
         name=name,
         type=cast(JsonType, kind or "string"),
         required=fields.flag("required"),
@@ -126,6 +127,18 @@ def _parameter(name: str, node: Mapping, where: str, report: Report) -> Paramete
         options=plain(options) if isinstance(options, Mapping) else {},
         constraints=_constraints(fields, report),
     )
+    _check_enum(parameter, fields, report)
+    return parameter
+
+
+def _check_enum(parameter: Parameter, fields: Fields, report: Report) -> None:
+    """Each allowed value must be one that an expected call could have."""
+    readable = Readable()
+    for node, where in fields.items("enum") if parameter.enum else ():
+        value = plain(node)
+        reason = readable.why_not(parameter, value) if fits(parameter.type, value) else None
+        if reason:
+            report.add(node.line, where, reason)
 
 
 def _typed(node: Node, kind: str | None, where: str, report: Report) -> Json:

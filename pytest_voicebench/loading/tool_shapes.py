@@ -31,6 +31,19 @@ def declarations(root: Node, report: Report) -> dict[str, Mapping]:
     return ours
 
 
+def looks_like_tools(root: Node) -> bool:
+    """Whether a document that should be something else is a file of tools, in any of the shapes."""
+    if isinstance(root, Mapping) and list(root.entries) == ["tools"]:
+        root = root.entries["tools"]
+    if isinstance(root, Listing):
+        listed = [item for item in root.items if isinstance(item, Mapping)]
+        return any(key in item.entries for item in listed for key in ("function", *_SCHEMA_KEYS))
+    declared = list(root.entries.values()) if isinstance(root, Mapping) else []
+    mappings = [node for node in declared if isinstance(node, Mapping)]
+    keys = ("parameters", "returns", "answer")
+    return len(mappings) == len(declared) and any(key in node.entries for node in mappings for key in keys)
+
+
 def _from_list(root: Listing, report: Report) -> dict[str, Mapping]:
     found: dict[str, Mapping] = {}
     for index, item in enumerate(root.items):

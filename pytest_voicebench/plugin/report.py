@@ -129,18 +129,17 @@ class RunReporter:
         if self.summary is None:
             return
         from pytest_voicebench.writers.plain_text import encodable
-        from pytest_voicebench.writers.terminal import render
+        from pytest_voicebench.writers.terminal import render, render_short
         from pytest_voicebench.writers.terminal_header import outcomes_text
 
         writer = self.config.get_terminal_writer()
         text = f"voicebench: {outcomes_text(self.summary.counts)}, in {run_folder(self.config).shown}"
-        if self.config.get_verbosity() >= 0:
+        verbosity = self.config.get_verbosity()
+        if verbosity >= 0:
             terminalreporter.section("voicebench")
-            text = (
-                render(self.summary, width=writer.fullwidth if sys.stdout.isatty() else 100, color=writer.hasmarkup)
-                + "\n"
-                + text
-            )
+            width = writer.fullwidth if sys.stdout.isatty() else 100
+            page = render if verbosity else render_short
+            text = page(self.summary, width=width, color=writer.hasmarkup) + "\n" + text
         terminalreporter.write_line(encodable(text, getattr(sys.stdout, "encoding", None)))
 
     def pytest_unconfigure(self) -> None:

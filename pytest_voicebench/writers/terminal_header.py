@@ -13,6 +13,7 @@ from pytest_voicebench.writers.plain_text import one_line
 Json = Any
 
 LABEL_WIDTH = 9
+SHORT_LINES = 6
 NOT_COMPARABLE = "not comparable with published figures"
 
 
@@ -27,6 +28,30 @@ def header_lines(summary: Summary, *, width: int, paint: Paint) -> list[str]:
     for label, text in _facts(summary):
         lines += _wrapped(label, text, width)
     return lines
+
+
+def short_header_lines(summary: Summary, *, width: int, paint: Paint) -> list[str]:
+    """The header in at most six lines: title with the judge, stimulus, items, agents without settings, notices.
+
+    Notices that do not fit are counted; `header_lines` has them all.
+    """
+    title = f"{_title(summary)}, judge: {summary.header.get('judge') or 'none'}"
+    stimulus, *notices = _notices(summary)
+    items = f"{'items':<{LABEL_WIDTH}}{outcomes_text(summary.counts, with_kinds=True)}"
+    agents = "; ".join(_short_agent_text(agent) for agent in summary.agents)
+    facts = [items] + [f"{'agent':<{LABEL_WIDTH}}{agents}"] * bool(agents)
+    room = SHORT_LINES - 2 - len(facts)
+    if len(notices) > room:
+        left = len(notices) - room + 1
+        notices = [*notices[: room - 1], f"and {left} more notices: see -v"]
+    lines = [paint(one_line(title, width), "bold")]
+    lines += [paint(one_line(notice, width), "yellow") for notice in (stimulus, *notices)]
+    return lines + [one_line(fact, width) for fact in facts]
+
+
+def _short_agent_text(agent: AgentSummary) -> str:
+    parts = [*([f"model {agent.model}"] if agent.model else []), f"{agent.clock} clock"]
+    return f"{agent.name} ({', '.join(parts)})"
 
 
 def with_distinct_names(summary: Summary) -> Summary:
@@ -44,12 +69,17 @@ def _distinguishing(agent: AgentSummary) -> dict[str, Json]:
     return {**agent.settings, "model": agent.model, "transport": agent.transport, "clock": agent.clock}
 
 
-def outcomes_text(counts: Counts) -> str:
-    """`planned 5 = 2 passed + 1 failed + 1 error + 0 skipped + 1 not run`."""
+def outcomes_text(counts: Counts, *, with_kinds: bool = False) -> str:
+    """`planned 5 = 2 passed + 1 failed + 1 error + 0 skipped + 1 not run`; the kinds of error behind them, if asked."""
+    kinds = _error_kinds(counts) if with_kinds else ""
     return (
         f"planned {counts.planned} = {counts.passed} passed + {counts.failed} failed + {counts.error} error"
-        f" + {counts.skipped} skipped + {counts.not_run} not run"
+        f"{f' ({kinds})' if kinds else ''} + {counts.skipped} skipped + {counts.not_run} not run"
     )
+
+
+def _error_kinds(counts: Counts) -> str:
+    return ", ".join(f"{number} {kind}" for kind, number in sorted(counts.error_kinds.items()) if number)
 
 
 def _title(summary: Summary) -> str:
@@ -68,9 +98,9 @@ def _notices(summary: Summary) -> list[str]:
 def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
     header = summary.header
     yield "items", outcomes_text(summary.counts)
-    kinds = [f"{number} {kind}" for kind, number in sorted(summary.counts.error_kinds.items()) if number]
+    kinds = _error_kinds(summary.counts)
     if kinds:
-        yield "errors", ", ".join(kinds)
+        yield "errors", kinds
     for agent in summary.agents:
         yield "agent", _agent_text(agent)
         if len(summary.agents) > 1:

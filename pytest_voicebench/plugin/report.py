@@ -42,7 +42,10 @@ def watch_workers(config: pytest.Config) -> None:
 
     if config.pluginmanager.hasplugin(REPORTER):
         return
-    plan = read_plan(run_folder(config).path)
+    try:
+        plan = read_plan(run_folder(config).path)
+    except OSError:  # then no worker could write it either, and each says why
+        return
     if plan is None:
         return
     reporter = _register(config)

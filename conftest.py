@@ -17,6 +17,7 @@ names, take it and build on it:
     def agent(agent):
         return Recorded(agent)
 
-An async fixture must live in the session's event loop (`asyncio_default_fixture_loop_scope = session`), and a server
-that it starts belongs in a thread or process of its own: the loop stands still between conversations.
+An async fixture must live in the session's event loop: decorate it with @pytest_asyncio.fixture(loop_scope="session"),
+or set `asyncio_mode = auto` and `asyncio_default_fixture_loop_scope = session`. A server that it starts belongs in a
+thread or process of its own: the loop stands still between conversations.
 """

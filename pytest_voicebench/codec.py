@@ -162,7 +162,13 @@ def _scalar_decoder(wanted: str, *kinds: type) -> Decode:
 
 def _decode_float(data: Json) -> float:
     if type(data) in (int, float):
-        return float(data)
+        try:
+            number = float(data)
+        except OverflowError:
+            number = math.inf
+        if math.isfinite(number):  # JSON can write 1e999, which reads as infinite
+            return number
+        raise _Misfit("a number too large to read")
     raise _wrong("a number", data)
 
 

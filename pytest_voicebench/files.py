@@ -5,21 +5,25 @@ from __future__ import annotations
 import hashlib
 import os
 import uuid
+from contextlib import suppress
 from pathlib import Path
 
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a file so that a reader, or a run killed at any moment, sees the old content or the new, never a part.
 
-    Its folder is made.
+    Its folder is made. Raises OSError, which names the file also where the disk is full.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
         temporary.write_bytes(data)
         os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
+    except BaseException as error:
+        if isinstance(error, OSError):
+            error.filename, error.filename2 = str(path), None
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
         raise
 
 

@@ -44,7 +44,7 @@ def read_plan(run_folder: Path) -> Plan | None:
     path = run_folder / PLAN_NAME
     try:
         data = path.read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     return parse_json(Plan, data, where=str(path))
 

@@ -27,10 +27,14 @@ class RunUnreadable(Exception):  # noqa: N818 - says what is the case, for a per
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultLog:
-    """What a results.jsonl holds, line by line in order of writing, and notes on lines that were no results."""
+    """What a results.jsonl holds, line by line in order of writing, and notes on lines that were no results.
+
+    `unreadable` are the ids of items that such a line names.
+    """
 
     results: tuple[Result, ...]
     notes: tuple[str, ...] = ()
+    unreadable: frozenset[str] = frozenset()
 
 
 def append_result(run_folder: Path, result: Result) -> None:
@@ -51,9 +55,10 @@ def append_result(run_folder: Path, result: Result) -> None:
 
 
 def read_results(run_folder: Path) -> ResultLog:
-    """All results of a run folder. Raises RunUnreadable without a results.jsonl, or where a line is no result.
+    """All results of a run folder. Raises RunUnreadable without a results.jsonl.
 
-    A line that is not JSON was torn by a killed process: it is left out, with a note.
+    A line that is not JSON was torn by a killed process; one that is JSON and no result was changed by somebody. Either
+    is left out, with a note: one bad line never takes the others with it.
     """
     path = run_folder / RESULTS_NAME
     try:
@@ -62,6 +67,7 @@ def read_results(run_folder: Path) -> ResultLog:
         raise RunUnreadable(f"{path}: {error.strerror}: not the folder of a run?") from None
     results: list[Result] = []
     notes: list[str] = []
+    unreadable: set[str] = set()
     for number, line in enumerate(lines, start=1):
         where = f"{path}:{number}"
         if line.strip():
@@ -70,15 +76,17 @@ def read_results(run_folder: Path) -> ResultLog:
             except CodecError:
                 notes.append(f"{where}: torn line left out; its item may be missing")
                 continue
-            results.append(_result(data, where))
-    return ResultLog(results=tuple(results), notes=tuple(notes))
+            try:
+                results.append(from_json(Result, data, where=where))
+            except CodecError as error:
+                notes.append(f"{error}; line left out")
+                unreadable |= _named_item(data)
+    return ResultLog(results=tuple(results), notes=tuple(notes), unreadable=frozenset(unreadable))
 
 
-def _result(data: object, where: str) -> Result:
-    try:
-        return from_json(Result, data, where=where)
-    except CodecError as error:
-        raise RunUnreadable(str(error)) from None
+def _named_item(data: object) -> set[str]:
+    item_id = data.get("item_id") if isinstance(data, dict) else None
+    return {item_id} if isinstance(item_id, str) else set()
 
 
 def item_folder(run_folder: Path, item_id: str) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,14 +37,18 @@ class SavedRun:
         return {"run": self.name, **self.plan.header}
 
     def summary(self) -> Summary:
-        """The summary of its results, computed now."""
-        return summarize(self.results, self.header)
+        """The summary of its results, computed now. Raises RunUnreadable for figures too large to sum up."""
+        try:
+            return summarize(self.results, self.header)
+        except OverflowError as error:
+            raise RunUnreadable(f"{self.folder / RESULTS_NAME}: holds a figure too large to sum up: {error}") from None
 
 
 def load_run(folder: Path) -> SavedRun:
     """A run from its plan.json and results.jsonl. Raises RunUnreadable.
 
-    Planned items without a result are `not_run`. Without a plan.json nobody knows what was planned: all that is there
+    Planned items without a result are `not_run`; where there is a line for one and it could not be read, the item is an
+    error. Without a plan.json nobody knows what was planned: all that is there
     counts, and a note says so.
     """
     try:
@@ -54,10 +58,18 @@ def load_run(folder: Path) -> SavedRun:
     ended_early = plan is not None and not (folder / RESULTS_NAME).exists()
     log = ResultLog(results=()) if ended_early else read_results(folder)
     if plan is not None:
-        return SavedRun(folder=folder, plan=plan, results=completed(plan, log.results), notes=log.notes)
+        rows = tuple(_told(row, log) for row in completed(plan, log.results))
+        return SavedRun(folder=folder, plan=plan, results=rows, notes=log.notes)
     plan = _plan_of(log.results)
     note = f"{folder}: no plan.json, so items that never ran are not counted"
     return SavedRun(folder=folder, plan=plan, results=completed(plan, log.results), notes=(*log.notes, note))
+
+
+def _told(row: Result, log: ResultLog) -> Result:
+    """An item that ran and whose result is damaged did not pass, and did not stay away either."""
+    if row.outcome != "not_run" or row.item_id not in log.unreadable:
+        return row
+    return replace(row, outcome="error", error_kind="infrastructure", cause="its result could not be read")
 
 
 def _plan_of(results: Sequence[Result]) -> Plan:

@@ -24,10 +24,16 @@ class Echo:
         raise NotImplementedError
 
 
+class Loose(Echo):
+    def __init__(self, **settings) -> None:
+        super().__init__(**settings)
+
+
 @pytest.fixture(autouse=True)
 def my_agents(monkeypatch):
     module = types.ModuleType("my_agents")
     module.Echo, module.ready, module.number, module.broken = Echo, Echo(), 7, lambda: 7
+    module.Loose, module.bug, module.leaves = Loose, lambda: {}["key"], sys.exit
     monkeypatch.setitem(sys.modules, "my_agents", module)
 
 
@@ -105,9 +111,24 @@ def test_an_attribute_may_be_a_class_a_function_or_a_finished_agent():
         ("my_agents:broken", "gave a int, which has no info and connect()"),
         ("my_agents:absent", "has no attribute 'absent'"),
         ("no_such_module_here:x", "cannot import 'no_such_module_here'"),
+        (":x", "cannot import '': Empty module name"),
+        ("..x:y", "cannot import '..x'"),
+        ("my_agents:", "has no attribute ''"),
+        ("my_agents:Echo,self=1", "no setting 'self'"),
+        ("my_agents:Loose,self=1", "multiple values for argument 'self'"),
+        ("my_agents:Loose,volume=loud", "not supported between"),
+        ("my_agents:Echo,volume=loud", "volume must be a number, not 'loud'"),
+        ("my_agents:Echo,volume=nan", "volume must be a number, not 'nan'"),
+        ("my_agents:Echo,volume=true", "volume must be a number, not True"),
+        ("my_agents:bug", "KeyError: 'key'"),
+        ("my_agents:leaves", "SystemExit"),
+        ("broken_agents:x", "cannot import 'broken_agents': ZeroDivisionError: division by zero"),
+        ("simulated,delay_s=nan", "delay_s must be a number, not 'nan'"),
     ],
 )
-def test_an_agent_that_cannot_be_made_is_refused_on_one_line(text, words):
+def test_an_agent_that_cannot_be_made_is_refused_on_one_line(text, words, tmp_path, monkeypatch):
+    (tmp_path / "broken_agents.py").write_text("1 / 0\n")
+    monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(AgentNameError) as caught:
         build_agent(parse_agent(text), None)
     assert words in str(caught.value)

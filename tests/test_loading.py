@@ -293,6 +293,12 @@ def test_only_a_file_whose_first_key_is_voicebench_is_ours(tmp_path: Path, text:
     assert is_suite_file(path) is ours
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_pipe_named_like_a_suite_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.yaml")
+    assert is_suite_file(tmp_path / "pipe.yaml") is False
+
+
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cn", "Co")))  # what YAML can hold unescaped
 JSON_VALUES = st.recursive(
     st.none()

@@ -113,6 +113,10 @@ def test_without_pytest_asyncio_the_error_says_what_to_do(pytester, run):
         (["--agent=simulated,behavior=oracle"], "no setting 'behavior' (did you mean 'behaviour'?)"),
         (["--agent=simulated,behaviour=x"], "unknown behaviour 'x'"),
         (["--agent=simulated", "--agent=simulated"], "given twice"),
+        (["--agent=:x"], "agent ':x': cannot import ''"),
+        (["--agent=..x:y"], "agent '..x:y': cannot import '..x'"),
+        (["--agent=simulated,delay_s=abc"], "delay_s must be a number, not 'abc'"),
+        (["--agent=simulated,self=1"], "no setting 'self'"),
     ],
 )
 def test_what_cannot_be_meant_is_a_usage_error_on_one_line(pytester, run, arguments, words):

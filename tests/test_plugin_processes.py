@@ -79,6 +79,30 @@ def test_with_and_without_workers_the_summary_is_the_same(tmp_path):
     assert len(list((tmp_path / "reports").iterdir())) == 4  # three runs and `latest`
 
 
+def test_a_reports_folder_that_cannot_be_made_is_one_line_from_workers_too(tmp_path):
+    suite(tmp_path, 1)
+    status, text = run(tmp_path, PASSING, "-n", "2", "--voicebench-reports=pytest.ini")
+    assert status == pytest.ExitCode.USAGE_ERROR
+    assert "INTERNALERROR" not in text
+    assert "Traceback" not in text
+    assert sum("cannot be made: Not a directory" in line for line in text.splitlines()) == 1
+
+
+def test_what_workers_cannot_save_is_an_error_of_its_item_in_the_summary(tmp_path):
+    full = """
+    import errno
+    from pytest_voicebench import result_files
+    def full(*args): raise OSError(errno.ENOSPC, "No space left on device")
+    result_files.append_result = full
+    """
+    suite(tmp_path, 2, full)
+    status, text = run(tmp_path, PASSING, "-n", "2")
+    assert status == pytest.ExitCode.TESTS_FAILED
+    assert "INTERNALERROR" not in text
+    counts = summary_of(tmp_path)["counts"]
+    assert (counts["planned"], counts["error"], counts["error_kinds"]) == (2, 2, {"infrastructure": 2}), text
+
+
 def test_a_worker_that_dies_is_an_error_of_its_item_alone(tmp_path):
     dies = """
     import os

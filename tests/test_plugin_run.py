@@ -59,7 +59,8 @@ def test_a_passing_run_leaves_its_evidence(pytester, run):
     result.stdout.fnmatch_lines(
         [
             f"voicebench: 3 of 3 scenarios selected, agent simulated (virtual clock), run reports/{folder.name}",
-            f"voicebench: planned 3 = 3 passed + 0 failed + * in reports/{folder.name}",
+            "voicebench: Pass@1 1.00 (3/3), planned 3 = 3 passed + 0 failed + 0 error + 0 skipped + 0 not run",
+            f"voicebench: results in reports/{folder.name}",
         ]
     )
     assert summary_of(pytester.path)["header"]["run"] == folder.name

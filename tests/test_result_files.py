@@ -87,12 +87,22 @@ def test_a_line_torn_by_a_killed_process_is_left_out_with_a_note_and_harms_no_la
     assert log.notes == (f"{path}:2: torn line left out; its item may be missing",)
 
 
-def test_a_line_that_is_json_but_no_result_is_refused_with_its_number(tmp_path: Path) -> None:
-    append_result(tmp_path, a_result())
-    with (tmp_path / "results.jsonl").open("a") as log:
-        log.write('{"item_id": "x"}\n')
-    with pytest.raises(RunUnreadable, match=r"results\.jsonl:2: nodeid is missing$"):
-        read_results(tmp_path)
+def test_a_line_that_is_json_but_no_result_is_left_out_with_its_number_and_its_item_named(tmp_path: Path) -> None:
+    append_result(tmp_path, a_result("a"))
+    path = tmp_path / "results.jsonl"
+    whole = path.read_text()
+    for line in ('{"item_id": "x"}\n', whole.replace('"duration_s":', '"duration_s":1e999,"was":', 1), "7\n"):
+        with path.open("a") as log:
+            log.write(line)
+    append_result(tmp_path, a_result("b"))
+    log = read_results(tmp_path)
+    assert [r.item_id for r in log.results] == ["a", "b"]
+    assert log.unreadable == {"a", "x"}
+    assert log.notes == (
+        f"{path}:2: nodeid is missing; line left out",
+        f"{path}:3: duration_s: a number too large to read; line left out",
+        f"{path}:4: expected an object, found 7; line left out",
+    )
 
 
 def test_a_folder_without_results_is_not_a_run(tmp_path: Path) -> None:

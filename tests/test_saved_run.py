@@ -21,7 +21,7 @@ from pytest_voicebench.plan import Plan, write_plan
 from pytest_voicebench.result import Facts, Outcome, Result
 from pytest_voicebench.result_files import RunUnreadable, append_result
 from pytest_voicebench.saved_run import load_run
-from pytest_voicebench.scorecard import Manners, Scorecard
+from pytest_voicebench.scorecard import Manners, Scorecard, Times
 from pytest_voicebench.scoring import score
 from pytest_voicebench.summarizing import summarize
 from pytest_voicebench.writers.summary_json import SCHEMA_PATH, summary_bytes
@@ -85,6 +85,32 @@ def test_planned_items_without_a_result_are_not_run(tmp_path: Path) -> None:
     assert [(r.item_id, r.outcome) for r in run.results] == [("a", "passed"), ("b", "failed"), ("c", "not_run")]
     counts = run.summary().counts
     assert (counts.planned, counts.valid, counts.not_run) == (3, 2, 1)
+
+
+def test_an_item_whose_line_is_damaged_is_an_error_and_takes_no_other_with_it(tmp_path: Path) -> None:
+    folder = a_run(tmp_path / "r", a_result("a", "error"), a_result("b"), planned=(a_result("c"),))
+    path = folder / "results.jsonl"
+    path.write_text(path.read_text().replace('"error_kind":"infrastructure"', '"error_kind":"nonsense"', 1))
+    run = load_run(folder)
+    assert [(r.item_id, r.outcome, r.error_kind) for r in run.results] == [
+        ("a", "error", "infrastructure"),
+        ("b", "passed", None),
+        ("c", "not_run", None),
+    ]
+    assert run.results[0].cause == "its result could not be read"
+    assert len(run.notes) == 1
+    assert "results.jsonl:1: error_kind: expected one of" in run.notes[0]
+
+
+def test_figures_too_large_to_sum_up_are_one_line_of_the_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    times = Times(first_response_latency_s=1.7e308)
+    huge = [replace(a_result(name), scorecard=replace(card(), times=times)) for name in ("a", "b")]
+    folder = a_run(tmp_path / "r", *huge)
+    for arguments in ([str(folder)], [str(folder), "--json"]):
+        assert report.run(arguments) == 2
+        assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_without_a_plan_all_that_is_there_counts_and_a_note_says_so(tmp_path: Path) -> None:

@@ -39,6 +39,15 @@ _WHOLE = re.compile(r"[+-]?\d+")
 _DECIMAL = re.compile(r"[+-]?(\d+\.\d*|\.\d+)([eE][+-]?\d+)?")
 
 
+_NUMBERS: Mapping[object, tuple[str, tuple[type, ...]]] = {
+    float: ("a number", (int, float)),
+    int: ("a whole number", (int,)),
+    "float": ("a number", (int, float)),
+    "int": ("a whole number", (int,)),
+}
+"""For the annotation of a setting, as it is or as text: what it wants in words, and the types that will do."""
+
+
 class AgentNameError(ValueError):
     """The text names no agent, or gives it settings it does not have; one line for the person who typed it."""
 
@@ -138,11 +147,19 @@ def _load(reference: str, spec: AgentSpec) -> Any:
         found: Any = importlib.import_module(module_name)
         for part in attribute.split("."):
             found = getattr(found, part)
-    except ImportError as error:
-        raise AgentNameError(f"agent {spec.text!r}: cannot import {module_name!r}: {error}") from error
     except AttributeError as error:
-        raise AgentNameError(f"agent {spec.text!r}: {error}") from error
+        raise AgentNameError(f"agent {spec.text!r}: {_told(error)}") from error
+    except (Exception, SystemExit) as error:  # the module's own code ran
+        raise AgentNameError(f"agent {spec.text!r}: cannot import {module_name!r}: {_told(error)}") from error
     return found
+
+
+def _told(error: BaseException) -> str:
+    """What went wrong, on one line; with its type where the text alone would not say that somebody's code is broken."""
+    text = " ".join(str(error).split())
+    if isinstance(error, ImportError | AttributeError) or (type(error) in (ValueError, TypeError) and text):
+        return text
+    return f"{type(error).__name__}: {text}".removesuffix(": ")
 
 
 def build_agent(spec: AgentSpec, scenario: Scenario) -> Agent:
@@ -161,8 +178,8 @@ def build_agent(spec: AgentSpec, scenario: Scenario) -> Agent:
     _check_settings(found, first, spec)
     try:
         agent = found(*first, **spec.settings)
-    except (ValueError, ImportError) as error:
-        raise AgentNameError(f"agent {spec.text!r}: {error}") from error
+    except (Exception, SystemExit) as error:  # the agent's own code ran
+        raise AgentNameError(f"agent {spec.text!r}: {_told(error)}") from error
     if not _is_agent(agent):
         raise AgentNameError(
             f"agent {spec.text!r}: {spec.name} gave a {type(agent).__name__}, which has no info and connect()"
@@ -171,7 +188,12 @@ def build_agent(spec: AgentSpec, scenario: Scenario) -> Agent:
 
 
 def _is_agent(thing: object) -> bool:
-    return hasattr(thing, "info") and hasattr(thing, "connect")
+    """Whether it has `info` and `connect`; an `info` that raises is there, and `read_info` says what it raises."""
+    try:
+        told = hasattr(thing, "info")
+    except (Exception, SystemExit):  # noqa: BLE001 - the agent's own code ran
+        told = True
+    return (told or inspect.getattr_static(thing, "info", None) is not None) and hasattr(thing, "connect")
 
 
 def _check_settings(builder: Callable[..., Any], first: tuple[Any, ...], spec: AgentSpec) -> None:
@@ -189,3 +211,8 @@ def _check_settings(builder: Callable[..., Any], first: tuple[Any, ...], spec: A
         known = f"; its settings: {', '.join(takes)}" if takes else "; it has no settings"
         reason = f"no setting {unknown[0]!r}{hint}" if unknown else str(error)
         raise AgentNameError(f"agent {spec.text!r}: {reason}{known}") from error
+    for key, value in spec.settings.items():
+        parameter = signature.parameters.get(key)
+        wanted = _NUMBERS.get(parameter.annotation) if parameter else None
+        if wanted and (isinstance(value, bool) or not isinstance(value, wanted[1])):
+            raise AgentNameError(f"agent {spec.text!r}: {key} must be {wanted[0]}, not {value!r}")

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from pytest_voicebench.codec import CodecError
 from pytest_voicebench.commands.report import print_tables
 from pytest_voicebench.merging import Merge, MergeRefused, lay_over, merge_text, write_merge
 from pytest_voicebench.result_files import RunUnreadable, find_run
@@ -27,7 +28,7 @@ def run(argv: list[str]) -> int:
         merge = lay_over(saved, rerun)
         out = options.out or saved.folder.resolve().parent / f"{saved.name}+{rerun.name}"
         merged = write_merge(merge, saved, rerun, out)
-    except (RunUnreadable, MergeRefused, OSError) as error:
+    except (RunUnreadable, MergeRefused, CodecError, OSError) as error:
         print(one_line(f"merge: {error}"), file=sys.stderr)
         return 2
     for note in (*saved.notes, *rerun.notes):

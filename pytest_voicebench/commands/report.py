@@ -8,6 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from pytest_voicebench.codec import CodecError
 from pytest_voicebench.result_files import RunUnreadable, find_run
 from pytest_voicebench.saved_run import load_run
 from pytest_voicebench.summary import Summary
@@ -25,15 +26,17 @@ def run(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     try:
         saved = load_run(find_run(options.run, options.reports))
-    except RunUnreadable as error:
+        summary = saved.summary()
+        data = summary_bytes(summary)
+    except (RunUnreadable, CodecError, OverflowError) as error:
         print(one_line(f"report: {error}"), file=sys.stderr)
         return 2
     for note in saved.notes:
         print(one_line(f"note: {note}"), file=sys.stderr)
     if options.json:
-        print_bytes(summary_bytes(saved.summary()))
+        print_bytes(data)
     else:
-        print_tables(saved.summary())
+        print_tables(summary)
     return 0
 
 

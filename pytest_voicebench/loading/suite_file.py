@@ -33,6 +33,8 @@ _FIRST_BYTES = 4096
 
 def is_suite_file(path: Path) -> bool:
     """Whether a YAML file is ours: its first key is `voicebench`. Cheap: the start of the file, no YAML parser."""
+    if not path.is_file():  # opening a pipe would wait for ever
+        return False
     try:
         with path.open("rb") as file:
             start = file.read(_FIRST_BYTES)

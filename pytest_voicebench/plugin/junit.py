@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from _pytest.junitxml import LogXML, xml_key
 
-from pytest_voicebench.writers.junit import JUNIT_NAME, PREFIX
+from pytest_voicebench.writers.junit import JUNIT_NAME, PREFIX, legal
 
 
 class RunXML(LogXML):
@@ -21,6 +21,7 @@ class RunXML(LogXML):
     def __init__(self, path: Path) -> None:
         super().__init__(str(path), prefix=None, suite_name="voicebench", family="xunit2")
         self.item_properties: dict[str, object] = {}
+        self.trouble: str | None = None
 
     def finalize(self, report: pytest.TestReport) -> None:
         """Close a test case, its properties moved."""
@@ -32,10 +33,12 @@ class RunXML(LogXML):
         super().finalize(bare)
 
     def pytest_sessionfinish(self) -> None:
-        """Write the file."""
-        for name, value in self.item_properties.items():
-            self.add_global_property(name, value)
-        super().pytest_sessionfinish()
+        """Write the file; `trouble` says why where it cannot be written."""
+        _add(self, self.item_properties)
+        try:
+            super().pytest_sessionfinish()
+        except OSError as error:
+            self.trouble = f"cannot write {self.logfile}: {error.strerror or error}"
 
     def pytest_terminal_summary(self) -> None:  # type: ignore[override]
         """Say nothing: the run folder is named once, by the report."""
@@ -52,5 +55,10 @@ def add_run_properties(config: pytest.Config, properties: Mapping[str, object]) 
     """Give the run's figures to our junit.xml and to the user's own, where there is one."""
     for xml in (config.pluginmanager.getplugin("voicebench-junit"), config.stash.get(xml_key, None)):
         if xml is not None:
-            for name, value in properties.items():
-                xml.add_global_property(name, value)
+            _add(xml, properties)
+
+
+def _add(xml: LogXML, properties: Mapping[str, object]) -> None:
+    """Names and texts may hold what an agent's author or the agent itself wrote: pytest's writer trusts names."""
+    for name, value in properties.items():
+        xml.add_global_property(legal(name), legal(value) if isinstance(value, str) else value)

@@ -102,11 +102,16 @@ def _info(spec: AgentSpec, scenario: Scenario, config: pytest.Config) -> AgentIn
 
     Where several agents run, each goes by its label, so that two with the same name are two in every table.
     """
+    from pytest_voicebench.agents.information import NoInformation, read_info
+
     if config.getoption("collectonly"):
         from pytest_voicebench.conversation import AgentInfo
 
         return AgentInfo(name=spec.label)
-    info = shipped_agent(spec, scenario, config).info
+    try:
+        info = read_info(shipped_agent(spec, scenario, config))
+    except NoInformation as error:
+        raise pytest.UsageError(f"agent {spec.text!r}: {error}") from None
     return info if len(agent_specs(config)) == 1 else replace(info, name=spec.label)
 
 
@@ -135,16 +140,25 @@ def _version(package: str) -> str:
 
 
 def _notices(items: Sequence[pytest.Item]) -> tuple[str, ...]:
-    """One line where an async `agent` fixture lives in another event loop than its conversations."""
-    default = items[0].config.getini("asyncio_default_fixture_loop_scope")
+    """One line where an async `agent` fixture lives in another event loop than its conversations, or in none."""
     for item in items:
         for fixture in _agent_fixtures(item):
             func = fixture.func
             if inspect.iscoroutinefunction(func) or inspect.isasyncgenfunction(func):
-                scope = getattr(func, "_loop_scope", None) or default or fixture.scope
-                if scope != "session":
+                trouble = _loop_trouble(fixture, item.config)
+                if trouble:
                     return (
-                        "the async `agent` fixture runs in an event loop that stands still during conversations: set "
+                        f"the async `agent` fixture {trouble}: decorate it with "
+                        "@pytest_asyncio.fixture(loop_scope='session'), or set asyncio_mode = auto and "
                         "asyncio_default_fixture_loop_scope = session in pytest's ini file",
                     )
     return ()
+
+
+def _loop_trouble(fixture: Any, config: pytest.Config) -> str | None:
+    mode = config.getoption("asyncio_mode") or config.getini("asyncio_mode")
+    if str(getattr(mode, "value", mode)) != "auto" and not getattr(fixture.func, "_force_asyncio_fixture", False):
+        return "is not run by pytest-asyncio in its strict mode"
+    default = config.getini("asyncio_default_fixture_loop_scope")
+    scope = getattr(fixture.func, "_loop_scope", None) or default or fixture.scope
+    return None if scope == "session" else "runs in an event loop that stands still during conversations"

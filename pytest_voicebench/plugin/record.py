@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
 from traceback import clear_frames, walk_tb
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -12,7 +15,7 @@ import pytest
 from pytest_voicebench.plugin.attempt import Attempt, attempt_key
 from pytest_voicebench.plugin.planning import is_scenario, make_plan, refuse_two_agents, scenario_of
 from pytest_voicebench.plugin.run_folder import run_folder
-from pytest_voicebench.writers.junit import PREFIX, item_properties
+from pytest_voicebench.writers.junit import PREFIX, item_properties, legal
 
 if TYPE_CHECKING:
     from pytest_voicebench.plan import Plan
@@ -35,10 +38,8 @@ class ItemRecorder:
         try:
             refuse_two_agents(ours)
         except pytest.UsageError as error:
-            if not hasattr(self.config, "workeroutput"):
-                raise
-            self.config.workeroutput["voicebench_usage_error"] = str(error)
-            items.clear()
+            items.clear()  # pytest ends the collection all the same, and nothing must be planned
+            self._refuse(error)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -48,21 +49,36 @@ class ItemRecorder:
             return
         try:
             self.plan = make_plan(ours, self.collected)
+            self._save_plan(session, self.plan)
         except pytest.UsageError as error:
-            if not hasattr(self.config, "workeroutput"):
-                raise
-            self.config.workeroutput["voicebench_usage_error"] = str(error)
+            self.plan = None
             session.items.clear()
+            self._refuse(error)
             return
         for item, planned in zip(ours, self.plan.items, strict=True):
             item.stash[attempt_key] = Attempt(planned=planned, scenario=scenario_of(item), number=0)
-        broken = session.testsfailed and not self.config.getoption("continue_on_collection_errors")
-        if not (broken or any(self.config.getoption(name, False) for name in ("collectonly", "setupplan"))):
-            from pytest_voicebench.plan import write_plan
 
-            folder = run_folder(self.config)
+    def _save_plan(self, session: pytest.Session, plan: Plan) -> None:
+        """Raises pytest.UsageError where there can be no run folder."""
+        broken = session.testsfailed and not self.config.getoption("continue_on_collection_errors")
+        if broken or any(self.config.getoption(name, False) for name in ("collectonly", "setupplan")):
+            return
+        from pytest_voicebench.plan import write_plan
+
+        folder = run_folder(self.config)
+        try:
             folder.create()
-            write_plan(folder.path, self.plan)
+            write_plan(folder.path, plan)
+        except OSError as error:
+            raise pytest.UsageError(
+                f"the run folder {folder.path} cannot be made: {error.strerror or error}; see --voicebench-reports"
+            ) from None
+
+    def _refuse(self, error: pytest.UsageError) -> None:
+        """End the session, from a worker by way of the controller."""
+        if not hasattr(self.config, "workeroutput"):
+            raise error
+        self.config.workeroutput["voicebench_usage_error"] = str(error)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
@@ -84,22 +100,53 @@ class ItemRecorder:
             else:
                 kind = attempt.error_kind or _kind(call.excinfo.value)
                 result = attempt.close("error", error_kind=kind, cause=_one_line(call.excinfo))
-            record(item, result)
+            lost = record(item, result)
+            if lost:
+                report.outcome, report.longrepr = "failed", f"infrastructure: {lost}\n{_one_line(call.excinfo)}"
             report.user_properties = list(item.user_properties)
         if attempt is not None:
+            report.__dict__["voicebench_agent"] = _which_agent(item, attempt)  # xdist carries it to the reporter
             _make_sendable(report)
             if call.excinfo and not self.config.getoption("usepdb", False):
                 _forget_locals(call.excinfo.tb)
         return report
 
 
-def record(item: pytest.Item, result: Result) -> None:
-    """Write the result to the run folder, and say on the item's reports where it is."""
-    from pytest_voicebench.result_files import save_result
+def _which_agent(item: pytest.Item, attempt: Attempt) -> tuple[int, str, str] | None:
+    """Of an item whose `agent` fixture has parameters: which of them, the agent's name, and all it says of itself."""
+    indices: dict[str, int] = item.callspec.indices  # type: ignore[attr-defined]
+    if attempt.agent is None or "agent" not in indices:
+        return None
+    return indices["agent"], _sendable(str(attempt.agent.name)), _sendable(repr(attempt.agent))
 
-    save_result(run_folder(item.config).path, result)
+
+def record(item: pytest.Item, result: Result) -> str | None:
+    """Write the result to the run folder, and say on the item's reports where it is.
+
+    Where it cannot be written the item becomes an error, on its reports and if possible in results.jsonl; gives why.
+    """
+    from pytest_voicebench.result_files import append_result, save_result
+
+    folder, lost = run_folder(item.config).path, None
+    try:
+        save_result(folder, result)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is this item's and not the session's end
+        lost = _sendable(unsaved(folder / (result.folder or ""), error))
+        attempt = item.stash[attempt_key]
+        result = replace(attempt.planned, outcome="error", error_kind="infrastructure", cause=lost)
+        attempt.result = result
+        with suppress(OSError, ValueError):  # the disk is full, perhaps: the reports carry it to the session's end
+            append_result(folder, result)
     item.user_properties[:] = [p for p in item.user_properties if not str(p[0]).startswith(PREFIX)]
     item.user_properties += properties(result)
+    return lost
+
+
+def unsaved(folder: Path, error: Exception) -> str:
+    """Why something could not be written there, on one line."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"cannot write {error.filename or folder}: {error.strerror}"
+    return f"cannot write {folder}: {type(error).__name__}: {' '.join(str(error).split())[:200]}"
 
 
 def properties(result: Result) -> list[tuple[str, str | int | float | bool]]:
@@ -121,7 +168,7 @@ def _plain(value: object) -> str | int | float | bool:
 
 def _make_sendable(report: pytest.TestReport) -> None:
     """Plain scalars for the properties, also those that the user's own fixtures gave the item."""
-    report.user_properties = [(_sendable(str(name)), _plain(value)) for name, value in report.user_properties]
+    report.user_properties = [(legal(_sendable(str(name))), _plain(value)) for name, value in report.user_properties]
     if report.outcome == "failed":
         text = str(report.longrepr)
         if _sendable(text) != text:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Generator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_voicebench.codec import CodecError
 from pytest_voicebench.plugin.run_folder import run_folder
+from pytest_voicebench.writers.junit import PREFIX
+from pytest_voicebench.writers.plain_text import encodable, one_line
 
 if TYPE_CHECKING:
     from pytest_voicebench.plan import Plan
@@ -28,7 +33,7 @@ def watch(config: pytest.Config) -> None:
 
     plugins.register(ItemRecorder(config), RECORDER)
     if not hasattr(config, "workerinput"):
-        plugins.register(RunReporter(config), REPORTER)
+        _register(config)
 
 
 def watch_workers(config: pytest.Config) -> None:
@@ -37,16 +42,25 @@ def watch_workers(config: pytest.Config) -> None:
 
     if config.pluginmanager.hasplugin(REPORTER):
         return
-    plan = read_plan(run_folder(config).path)
+    try:
+        plan = read_plan(run_folder(config).path)
+    except OSError:  # then no worker could write it either, and each says why
+        return
     if plan is None:
         return
-    reporter = RunReporter(config)
-    config.pluginmanager.register(reporter, REPORTER)
+    reporter = _register(config)
     reporter.start(plan)
     terminal = config.pluginmanager.getplugin("terminalreporter")
     if terminal is not None and config.get_verbosity() >= 0:
         for line in selection_lines(plan, config):
             terminal.write_line(line)
+
+
+def _register(config: pytest.Config) -> RunReporter:
+    reporter = RunReporter(config)
+    config.pluginmanager.register(reporter, REPORTER)
+    config.pluginmanager.register(LastLines(reporter), f"{REPORTER}-last")
+    return reporter
 
 
 class RunReporter:
@@ -55,7 +69,11 @@ class RunReporter:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.plan: Plan | None = None
+        self.planned: dict[str, Result] = {}
         self.summary: Summary | None = None
+        self.trouble: list[str] = []
+        self.reported: dict[str, Result] = {}
+        self.looks: dict[str, set[tuple[int, str]]] = {}
 
     def start(self, plan: Plan) -> None:
         """The items of the plan are about to run."""
@@ -64,6 +82,7 @@ class RunReporter:
         from pytest_voicebench.plugin.progress import progress_line
 
         self.plan = plan
+        self.planned = {item.nodeid: item for item in plan.items}
         progress_line(self.config).planned = len(plan.items)
         start_junit(self.config, run_folder(self.config).path)
 
@@ -84,23 +103,39 @@ class RunReporter:
 
         if report.when == "teardown" and hasattr(report, "node"):
             progress_line(self.config).count()
-        if report.failed and report.when not in ("setup", "call", "teardown") and self.plan is not None:
-            planned = next((item for item in self.plan.items if item.nodeid == report.nodeid), None)
-            if planned is not None and planned.item_id not in {r.item_id for r in self._results()}:
-                self._save_crash(planned, str(report.longrepr))
+        planned = self.planned.get(report.nodeid)
+        if planned is None:
+            return
+        self._note(planned, report)
+        crashed = report.failed and report.when not in ("setup", "call", "teardown")
+        if crashed and planned.item_id not in {r.item_id for r in self._results()}:
+            self._save_crash(planned, str(report.longrepr))
+
+    def _note(self, planned: Result, report: pytest.TestReport) -> None:
+        """Keep what could be lost where the disk is full, and who the agent was."""
+        said = dict(report.user_properties)
+        if said.get(f"{PREFIX}outcome") == "error":
+            kind: Any = said.get(f"{PREFIX}error_kind")
+            cause: Any = said.get(f"{PREFIX}cause")
+            self.reported[planned.item_id] = replace(planned, outcome="error", error_kind=kind, cause=cause)
+        agent = getattr(report, "voicebench_agent", None)
+        if agent is not None:
+            self.looks.setdefault(agent[2], set()).add((agent[0], agent[1]))
 
     def _save_crash(self, planned: Result, text: str) -> None:
         from pytest_voicebench.result_files import append_result
 
         cause = " ".join(text.split())[:300]
         crash = replace(planned, outcome="error", error_kind="infrastructure", cause=cause)
-        append_result(run_folder(self.config).path, crash)
+        self.reported[planned.item_id] = crash
+        with suppress(OSError, ValueError):
+            append_result(run_folder(self.config).path, crash)
 
     def _results(self) -> tuple[Result, ...]:
         from pytest_voicebench.result_files import RESULTS_NAME, read_results
 
         folder = run_folder(self.config).path
-        return read_results(folder).results if (folder / RESULTS_NAME).exists() else ()
+        return read_results(folder).results if (folder / RESULTS_NAME).is_file() else ()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, exitstatus: int) -> None:
@@ -109,42 +144,102 @@ class RunReporter:
             return
         folder = run_folder(self.config)
         if exitstatus == pytest.ExitCode.INTERRUPTED:
-            folder.stop_file.touch()
-        self.summary = self._sum_up()
+            with suppress(OSError):
+                folder.stop_file.touch()
+        self._sum_up()
+        self.trouble += look_alikes(self.looks)
 
-    def _sum_up(self) -> Summary:
+    def _sum_up(self) -> None:
+        """Whatever cannot be read or written is a line at the end, and takes nothing else with it."""
         from pytest_voicebench.plugin.junit import add_run_properties
+        from pytest_voicebench.result_files import RunUnreadable
         from pytest_voicebench.saved_run import load_run
         from pytest_voicebench.writers.junit import run_properties
-        from pytest_voicebench.writers.summary_json import write_summary
+        from pytest_voicebench.writers.summary_json import SUMMARY_NAME, write_summary
 
         folder = run_folder(self.config).path
-        summary = load_run(folder).summary()
-        write_summary(folder, summary)
-        add_run_properties(self.config, run_properties(summary))
-        return summary
+        try:
+            run = load_run(folder)
+            self.trouble += run.notes
+            self.summary = replace(run, results=tuple(map(self._told, run.results))).summary()
+            add_run_properties(self.config, run_properties(self.summary))
+            write_summary(folder, self.summary)
+        except RunUnreadable as error:
+            self.trouble.append(str(error))
+        except (OSError, CodecError) as error:
+            self.trouble.append(f"cannot write {folder / SUMMARY_NAME}: {getattr(error, 'strerror', None) or error}")
+
+    def _told(self, row: Result) -> Result:
+        """An item whose result never reached the disk is what its reports said."""
+        said = self.reported.get(row.item_id) if row.outcome == "not_run" else None
+        return replace(row, outcome="error", error_kind=said.error_kind, cause=said.cause) if said else row
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """The tables, and where everything is."""
-        if self.summary is None:
+        """The tables."""
+        if self.summary is None or self.config.get_verbosity() < 0:
             return
-        from pytest_voicebench.writers.plain_text import encodable
         from pytest_voicebench.writers.terminal import render, render_short
-        from pytest_voicebench.writers.terminal_header import outcomes_text
 
         writer = self.config.get_terminal_writer()
-        text = f"voicebench: {outcomes_text(self.summary.counts)}, in {run_folder(self.config).shown}"
-        verbosity = self.config.get_verbosity()
-        if verbosity >= 0:
-            terminalreporter.section("voicebench")
-            width = writer.fullwidth if sys.stdout.isatty() else 100
-            page = render if verbosity else render_short
-            text = page(self.summary, width=width, color=writer.hasmarkup) + "\n" + text
-        terminalreporter.write_line(encodable(text, getattr(sys.stdout, "encoding", None)))
+        terminalreporter.section("voicebench")
+        width = writer.fullwidth if sys.stdout.isatty() else 100
+        page = render if self.config.get_verbosity() else render_short
+        _write(terminalreporter, page(self.summary, width=width, color=writer.hasmarkup))
 
     def pytest_unconfigure(self) -> None:
         """The workers have ended."""
-        run_folder(self.config).stop_file.unlink(missing_ok=True)
+        with suppress(OSError):
+            run_folder(self.config).stop_file.unlink(missing_ok=True)
+
+
+class LastLines:
+    """What stands below pytest's own summary: the headline, what went wrong with the files, where everything is."""
+
+    def __init__(self, reporter: RunReporter) -> None:
+        self.reporter = reporter
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None]:
+        """Wait until everyone else has written."""
+        yield
+        reporter, lines = self.reporter, []
+        if reporter.plan is None:
+            return
+        junit = reporter.config.pluginmanager.getplugin("voicebench-junit")
+        lines += reporter.trouble + ([junit.trouble] if junit is not None and junit.trouble else [])
+        if reporter.summary is not None:
+            lines += headline(reporter.summary)
+        lines.append(f"results in {run_folder(reporter.config).shown}")
+        for line in lines:
+            _write(terminalreporter, f"voicebench: {one_line(line)}")
+
+
+def _write(terminal: Any, text: str) -> None:
+    terminal.write_line(encodable(text, getattr(sys.stdout, "encoding", None)))
+
+
+def headline(summary: Summary) -> list[str]:
+    """The one figure of each agent and the counts; on two lines where one would be longer than 99 columns."""
+    from pytest_voicebench.writers.terminal_header import outcomes_text
+
+    parts = []
+    for agent in summary.agents:
+        rate = agent.overall.pass_at_1
+        figure = "n/a" if rate.value is None else f"{rate.value:.2f} ({rate.k}/{rate.n})"
+        parts.append(figure if len(summary.agents) == 1 else f"{agent.name} {figure}")
+    lines = ["Pass@1 " + (", ".join(parts) or "n/a"), outcomes_text(summary.counts)]
+    together = ", ".join(lines)
+    return [together] if len("voicebench: " + together) < 100 else lines
+
+
+def look_alikes(looks: Mapping[str, set[tuple[int, str]]]) -> list[str]:
+    """A line for each description that agents of different parameters share: their figures are one."""
+    shared = [agents for agents in looks.values() if len(agents) > 1]
+    return [
+        f"{len(agents)} agents of this run look the same in reports (name {min(agents)[1]!r}): "
+        "give each its own AgentInfo.name"
+        for agents in shared
+    ]
 
 
 def selection_lines(plan: Plan, config: pytest.Config) -> list[str]:

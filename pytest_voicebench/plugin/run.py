@@ -20,7 +20,7 @@ from pytest_voicebench.plugin.run_folder import RunFolder, run_folder
 if TYPE_CHECKING:
     from pytest_voicebench.agents.naming import AgentSpec
     from pytest_voicebench.agents.protocol import Agent
-    from pytest_voicebench.conversation import Conversation
+    from pytest_voicebench.conversation import AgentInfo, Conversation
     from pytest_voicebench.runner import Runner
     from pytest_voicebench.scenario import Scenario
     from pytest_voicebench.scorecard import Scorecard
@@ -84,10 +84,9 @@ async def conversation(
     What is not the agent's fault is an error of this fixture: agent_absent, infrastructure, invalid_measurement, suite.
     """
     attempt = request.node.stash.get(attempt_key, None)
-    if not hasattr(agent, "info") or not hasattr(agent, "connect"):
-        pytest.fail(_no_agent(agent), pytrace=False)
+    info = _info_of(agent)
     if attempt is not None:
-        attempt.agent = agent.info
+        attempt.agent = info
     held = await _hold(scenario, agent, _voicebench_runner, request.config, attempt)
     held = _with_speech(held)
     if attempt is not None:
@@ -97,11 +96,28 @@ async def conversation(
     return held
 
 
+def _info_of(agent: Agent) -> AgentInfo:
+    from pytest_voicebench.agents.information import NoInformation, read_info
+
+    if not hasattr(agent, "connect"):
+        pytest.fail(_no_agent(agent), pytrace=False)
+    try:
+        return read_info(agent)
+    except NoInformation as error:
+        raise _one_line(f"infrastructure: {error}") from None
+
+
+def _one_line(text: str) -> BaseException:
+    """The failure to raise `from None` where an exception became a line: pytest shows no traceback and no other."""
+    return pytest.fail.Exception(text, pytrace=False)
+
+
 def _no_agent(agent: object) -> str:
     if asyncio.iscoroutine(agent):
         agent.close()  # else Python warns, somewhere later, that it was never awaited
     if asyncio.iscoroutine(agent) or hasattr(agent, "__anext__"):
-        return "the `agent` fixture is async and nothing ran it: decorate it with @pytest_asyncio.fixture"
+        advice = "decorate it with @pytest_asyncio.fixture(loop_scope='session')"
+        return f"the `agent` fixture is async and nothing ran it: {advice}"
     return f"the `agent` fixture gave a {type(agent).__name__}, which is no agent: it has no info and connect()"
 
 
@@ -112,22 +128,28 @@ async def _hold(
     from pytest_voicebench.agents.protocol import Unsupported
     from pytest_voicebench.clock import VirtualTimeError
     from pytest_voicebench.plugin.progress import progress_line
+    from pytest_voicebench.toolbox import MockError
 
     folder = run_folder(config)
     with progress_line(config).item(attempt.item_id if attempt else scenario.item_id) as at:
         future = runner.submit(scenario, agent, progress=at.tell)
+        awaited = asyncio.wrap_future(future)
         try:
-            while not future.done():
-                await asyncio.wait({asyncio.wrap_future(future)}, timeout=GLANCE_S)
+            while not awaited.done():
+                await asyncio.wait({awaited}, timeout=GLANCE_S)
                 at.show()
                 _stop_if_asked(folder, future)
-            return future.result()
+            return awaited.result()
         except Unsupported as reason:
             pytest.skip(str(reason))
+        except MockError as error:
+            if attempt is not None:
+                attempt.error_kind = "suite"
+            raise _one_line(f"suite: {error}") from None
         except VirtualTimeError as error:
-            pytest.fail(f"infrastructure: {error}", pytrace=False)
+            raise _one_line(f"infrastructure: {error}") from None
         except SystemExit as error:
-            pytest.fail(f"infrastructure: the agent's code called sys.exit({error.code!r})", pytrace=False)
+            raise _one_line(f"infrastructure: the agent's code called sys.exit({error.code!r})") from None
         finally:
             future.cancel()
 
@@ -147,8 +169,12 @@ def _with_speech(held: Conversation) -> Conversation:
 def _save(held: Conversation, folder: Path) -> None:
     """Keep the evidence before anything is concluded from it."""
     from pytest_voicebench.conversation_files import save_conversation
+    from pytest_voicebench.plugin.record import unsaved
 
-    save_conversation(held, folder)
+    try:
+        save_conversation(held, folder)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is this item's and not the session's end
+        raise _one_line(f"infrastructure: {unsaved(folder, error)}") from None
 
 
 def _raise_problem(scenario: Scenario, held: Conversation, attempt: Attempt | None) -> None:
@@ -170,7 +196,9 @@ def judged(request: pytest.FixtureRequest, scenario: Scenario, conversation: Con
     scorecard = score(scenario, conversation)
     attempt = request.node.stash[attempt_key]
     result = attempt.close("passed" if scorecard.passed else "failed", scorecard=scorecard)
-    record(request.node, result)
+    lost = record(request.node, result)
+    if lost:
+        pytest.fail(f"infrastructure: {lost}", pytrace=False)
     if not scorecard.passed:
         pytest.fail(_failure(request, scenario, conversation, scorecard), pytrace=False)
     if attempt.failed_before:

@@ -145,7 +145,8 @@ def _put_properties(suite: ET.Element, values: Mapping[str, Scalar]) -> None:
     if found is None:
         found = ET.Element("properties")
         suite.insert(0, found)
-    for old in [p for p in found if p.get("name") in values]:
+    names = {legal(name) for name in values}
+    for old in [p for p in found if p.get("name") in names]:
         found.remove(old)
     for name, value in values.items():
         ET.SubElement(found, "property", name=legal(name), value=legal(str(value)))

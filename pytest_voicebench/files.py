@@ -20,7 +20,7 @@ def write_atomically(path: Path, data: bytes) -> None:
         temporary.write_bytes(data)
         os.replace(temporary, path)
     except BaseException as error:
-        if isinstance(error, OSError):
+        if isinstance(error, OSError) and error.errno is not None:
             error.filename, error.filename2 = str(path), None
         with suppress(OSError):
             temporary.unlink(missing_ok=True)

@@ -25,11 +25,11 @@ from pytest_voicebench.agents.protocol import (
     Unsupported,
     Usage,
 )
-from pytest_voicebench.audio import RATE_HZ, Audio, Samples, StreamResampler
+from pytest_voicebench.audio import RATE_HZ, Audio
 from pytest_voicebench.clock import Clock
 from pytest_voicebench.conversation import Problem, to_seconds
 from pytest_voicebench.exchange import CallBook, TranscriptBook, added
-from pytest_voicebench.playback import Loudspeaker
+from pytest_voicebench.playback import Loudspeaker, ResampledItem
 from pytest_voicebench.toolbox import MockError, Toolbox
 
 STOP_TIMEOUT_S = 5.0
@@ -53,9 +53,10 @@ class AgentSide:
     problems: list[Problem] = field(default_factory=list)
     unsupported: Unsupported | None = None
     ready: asyncio.Event = field(default_factory=asyncio.Event)
+    said_ready: bool = False
     closed: bool = False
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
-    _resampler: tuple[str, StreamResampler] | None = None
+    _resampled: ResampledItem | None = None
 
     @property
     def broken(self) -> bool:
@@ -118,12 +119,12 @@ class AgentSide:
         now = self.clock.now_ticks()
         match event:
             case Ready():
+                self.said_ready = True
                 self.ready.set()
             case AgentAudio(item_id=item_id, audio=audio):
-                self._end_other_item(item_id, now)
-                self.loudspeaker.queue(item_id, self._at_timeline_rate(item_id, audio), now)
+                self._play(item_id, audio, now)
             case PlaybackClear():
-                self._resampler = None
+                self.finish_sound()
                 for item_id, heard in self.loudspeaker.clear(now).items():
                     await self.guarded("played", line.played(item_id, to_seconds(heard)))
             case ToolCall():
@@ -131,11 +132,11 @@ class AgentSide:
                 if key is not None:
                     self.spawn(self._run_call(line, key, event))
             case ToolCancelled(call_ids=call_ids):
-                self.calls.cancel(call_ids)
+                for response in self.calls.cancel(call_ids):
+                    await self._answer(line, response)
             case Transcript():
                 self.transcripts.add(event, now)
             case TurnEnd(response_id=response_id):
-                self._end_other_item(None, now)
                 if response_id is not None:
                     self.calls.end_response(response_id)
                     await self._answer(line, response_id)
@@ -167,25 +168,29 @@ class AgentSide:
 
     async def _hand_over(self, line: Line, results: dict[str, ToolResult]) -> None:
         try:
-            async with asyncio.timeout(ANSWER_TIMEOUT_S):
+            async with asyncio.timeout(ANSWER_TIMEOUT_S) as limit:
                 await line.answer(list(results.values()))
         except TimeoutError:
+            if not limit.expired():
+                raise
             raise TimeoutError(f"took no result within {ANSWER_TIMEOUT_S:.0f} s") from None
         self.calls.acknowledged(results, self.clock.now_ticks())
 
-    def _end_other_item(self, item_id: str | None, now: int) -> None:
-        """Play the last milliseconds that the resampler of the item before still holds."""
-        if self._resampler and self._resampler[0] != item_id:
-            before, resampler = self._resampler
-            self._resampler = None
-            self.loudspeaker.queue(before, resampler.flush(), now)
-
-    def _at_timeline_rate(self, item_id: str, audio: Audio) -> Samples:
+    def _play(self, item_id: str, audio: Audio, now: int) -> None:
+        if self._resampled and self._resampled.key != (item_id, audio.rate_hz):
+            self.finish_sound()
         if audio.rate_hz == RATE_HZ:
-            return audio.samples
-        if self._resampler is None:
-            self._resampler = (item_id, StreamResampler(audio.rate_hz, RATE_HZ))
-        return self._resampler[1].feed(audio.samples)
+            self.loudspeaker.queue(item_id, audio.samples, now)
+            return
+        if self._resampled is None:
+            self._resampled = ResampledItem(self.loudspeaker, item_id, audio.rate_hz)
+        self._resampled.queue(audio.samples, now)
+
+    def finish_sound(self) -> None:
+        """Let the resampler give what it still holds."""
+        if self._resampled:
+            self._resampled.finish()
+            self._resampled = None
 
 
 def is_our_cancelling(error: BaseException) -> bool:

@@ -13,6 +13,12 @@ SPIN_LIMIT = 1_000_000
 """Loop rounds without any passing of time after which an agent counts as hung."""
 
 
+REFUSAL = (
+    "threads, sockets and subprocesses cannot be used on the virtual clock: "
+    "compute inline, or declare AgentInfo(clock='wall')"
+)
+
+
 class VirtualTimeError(RuntimeError):
     """Something waited for the outside world, or for nothing at all, while time was virtual."""
 
@@ -24,9 +30,12 @@ class _JumpingSelector(selectors.BaseSelector):
         self.now_s = 0.0
         self._keys: dict[int, selectors.SelectorKey] = {}
         self._idle_rounds = 0
+        self.sealed = False
 
     def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
-        # Only the loop's own wake-up pipe gets here; it is never read.
+        if self.sealed:
+            raise VirtualTimeError(REFUSAL)
+        # The loop's own wake-up pipe; it is never read.
         fd = fileobj if isinstance(fileobj, int) else fileobj.fileno()
         key = selectors.SelectorKey(fileobj, fd, events, data)
         self._keys[fd] = key
@@ -61,16 +70,14 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         self._jumping = _JumpingSelector()
         super().__init__(self._jumping)
+        self._jumping.sealed = True  # whatever is registered from now on is the agent's
 
     def time(self) -> float:
         """Virtual seconds since the loop was made."""
         return self._jumping.now_s
 
     def _refuse(self, *_args: Any, **_kwargs: Any) -> NoReturn:
-        raise VirtualTimeError(
-            "threads, sockets and subprocesses cannot be used on the virtual clock: "
-            "compute inline, or declare AgentInfo(clock='wall')"
-        )
+        raise VirtualTimeError(REFUSAL)
 
     async def _refuse_async(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         self._refuse()

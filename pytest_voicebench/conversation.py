@@ -36,16 +36,19 @@ _SECRET_NAME = re.compile(r"key|token|secret|passw|auth|credential", re.IGNORECA
 _SECRET_IN_URL = re.compile(r"(?<=://)[^/@\s]+@|(?<=[?&])([^=&\s]*)=[^&\s]*")
 
 
-def _shown(name: str, value: Any) -> str | int | float | bool | None:
+def shown_setting(name: str, value: Any) -> str | int | float | bool | None:
     """A setting as reports may show it: no value under a secret's name, no password or query value in a URL."""
     if not isinstance(name, str) or not isinstance(value, str | int | float | bool | None):
         raise ValueError(f"AgentInfo: setting {name!r} must be text, a number or a flag, not {value!r}")
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"AgentInfo: setting {name!r} must be a finite number, not {value!r}")
-    if not isinstance(value, str):
+    if value is None or isinstance(value, bool):
         return value
-    if _SECRET_NAME.search(name):
+    if _SECRET_NAME.search(name) and not (isinstance(value, int) and name.startswith("max_")):
         return "***"
+    if not isinstance(value, str):
+        return int(value) if isinstance(value, int) else float(value)  # plain ones, not those of an enum or numpy
+    value = str(value)
     return (
         _SECRET_IN_URL.sub(lambda m: f"{m[1]}=***" if m[1] is not None else "***@", value) if "://" in value else value
     )
@@ -76,7 +79,9 @@ class AgentInfo:
         for name in (self.name, self.model or "-", self.transport):
             if not isinstance(name, str) or not name.isprintable() or not name:
                 raise ValueError(f"AgentInfo: name, model and transport must be printable text, not {name!r}")
-        object.__setattr__(self, "settings", {name: _shown(name, value) for name, value in self.settings.items()})
+        object.__setattr__(
+            self, "settings", {name: shown_setting(name, value) for name, value in self.settings.items()}
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +177,8 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """Whether the user's audio reached the agent on time. Lateness is None on the virtual clock."""
+    """Whether the user's audio reached the agent on time. Lateness is None on the virtual clock, unless the agent
+    itself waits inside send()."""
 
     planned_blocks: int
     sent_blocks: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 
 import numpy as np
 
@@ -68,6 +68,7 @@ class _Duplex:
         self.duration_ticks = 0
         self.sent_blocks = 0
         self.asked_ticks = 0
+        self.busy_ticks = 0
         self.lateness_ticks: list[int] = []
         self.warnings: tuple[str, ...] = ()
 
@@ -108,18 +109,19 @@ class _Duplex:
             today=suite.today,
             documents=suite.documents,
         )
+        limit = None
         try:
             context = self.agent.connect(setup)
-            async with asyncio.timeout(CONNECT_TIMEOUT_S):
+            async with asyncio.timeout(CONNECT_TIMEOUT_S) as limit:
                 return context, await context.__aenter__()
-        except TimeoutError:
-            self.side.problem("agent_absent", f"no connection within {CONNECT_TIMEOUT_S:.0f} s")
         except AgentAbsent as error:
             self.side.problem("agent_absent", str(error))
         except BaseException as error:  # any failure to connect is the same outcome
             if is_our_cancelling(error):
                 raise
-            self.side.problem("agent_absent", f"connect() failed: {named(error)}")
+            late = limit is not None and limit.expired()
+            told = f"no connection within {CONNECT_TIMEOUT_S:.0f} s" if late else f"connect() failed: {named(error)}"
+            self.side.problem("agent_absent", told)
         return None
 
     async def _is_ready(self, line: Line) -> bool:
@@ -129,13 +131,12 @@ class _Duplex:
                 await self.side.ready.wait()
         except TimeoutError:
             self.side.problem("agent_absent", f"the agent did not say Ready within {CONNECT_TIMEOUT_S:.0f} s")
-        if self.side.closed and not self.side.problems:
+        if self.side.closed and not self.side.said_ready and not self.side.broken:
             self.side.problem("agent_absent", "the line closed before the agent was ready")
         return not self.side.broken
 
     async def _hang_up(self, context: AbstractAsyncContextManager[Line]) -> None:
-        if self.next_step:
-            self.next_step.cancel()
+        await self._stop_choosing()
         await self.side.stop()
         try:
             async with asyncio.timeout(CLOSE_TIMEOUT_S):
@@ -144,6 +145,15 @@ class _Duplex:
             if is_our_cancelling(error):
                 raise
             self.side.problem("agent", f"closing the line failed: {named(error)}")
+
+    async def _stop_choosing(self) -> None:
+        """End the generator of steps, so that what it opened is closed now and not by the garbage collector."""
+        if self.next_step:
+            self.next_step.cancel()
+            await asyncio.wait([self.next_step], timeout=CLOSE_TIMEOUT_S)
+        with suppress(Exception):  # the conversation is over; what a generator raises while it ends changes nothing
+            async with asyncio.timeout(CLOSE_TIMEOUT_S):
+                await self.steps.aclose()
 
     async def _send_in_time(self, line: Line) -> None:
         """Send blocks until the conversation ends, or until the agent takes no more of them."""
@@ -195,7 +205,7 @@ class _Duplex:
         """Give the user its next step, unless a simulated user is still choosing it: then silence is sent meanwhile."""
         if self.next_step is None:
             self.view.now_s = to_seconds(now)
-            heard = self.side.transcripts.heard(self.side.loudspeaker)
+            heard = self.side.transcripts.heard(self.side.loudspeaker, now)
             self.view.agent_texts = tuple(t.heard_text or "" for t in heard if t.speaker == "agent")
             self.next_step = asyncio.ensure_future(anext(self.steps, None))
             self.asked_ticks = now
@@ -224,7 +234,7 @@ class _Duplex:
             return "max_duration"
         if user.hung_up:
             return "user_ended"
-        if user.gave_up(now):
+        if user.gave_up(now, self.listener):
             return "no_response"
         if not user.finished:
             return None
@@ -236,14 +246,16 @@ class _Duplex:
         return None
 
     def _is_settled(self, now: int, settle_ticks: int) -> bool:
-        last = self.listener.last_heard_ticks
-        if last is None or last <= self.user.last_turn_end_ticks or self.side.calls.pending:
-            return False
-        return self.side.loudspeaker.end_ticks <= now and now - last >= settle_ticks
+        """Whether, after a reply, neither speech nor queued audio nor an open call has been there for long enough."""
+        if self.side.calls.pending or self.side.loudspeaker.end_ticks > now:
+            self.busy_ticks = now
+        quiet_since = max(self.busy_ticks, self.listener.last_heard_ticks or 0)
+        return self.listener.answered(self.user.last_turn_end_ticks) and now - quiet_since >= settle_ticks
 
     def conversation(self) -> Conversation:
         """Everything that happened, as data."""
         duration, side = self.duration_ticks, self.side
+        side.finish_sound()
         speaking = self.listener.speaks(duration) or side.loudspeaker.end_ticks > duration
         return Conversation(
             item_id=self.scenario.item_id,
@@ -254,7 +266,7 @@ class _Duplex:
             truncated=speaking and self.ended in ("window", "max_duration"),
             utterances=tuple(self.user.utterances),
             calls=tuple(side.calls.calls.values()),
-            transcripts=side.transcripts.heard(side.loudspeaker),
+            transcripts=side.transcripts.heard(side.loudspeaker, duration),
             chunks=side.loudspeaker.chunks(duration),
             clears_ticks=tuple(side.loudspeaker.clears_ticks),
             delivery=self._delivery(),

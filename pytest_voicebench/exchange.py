@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -30,7 +31,8 @@ class CallBook:
         key, number = event.call_id, 1
         while key in self._events:
             known = self._events[key]
-            if (known.name, known.arguments) == (event.name, event.arguments):
+            same = (known.name, known.arguments) == (event.name, event.arguments)
+            if same and self.calls[key].status != "cancelled":
                 return None
             number += 1
             key = f"{event.call_id}#{number}"
@@ -65,7 +67,7 @@ class CallBook:
             arguments=answer.arguments,
             arguments_text=answer.arguments_text,
             status=answer.status,
-            result=answer.result,
+            result=copy.deepcopy(answer.result),  # the agent is given the other one, and may change it
             reason=answer.reason,
             finished_ticks=now_ticks,
         )
@@ -73,15 +75,21 @@ class CallBook:
             call_id=self._events[key].call_id, name=call.name, result=answer.result, is_error=answer.is_error
         )
 
-    def cancel(self, call_ids: tuple[str, ...]) -> None:
-        """Take back calls that have not run; one that has run stays executed, its result is no longer handed over."""
+    def cancel(self, call_ids: tuple[str, ...]) -> set[str | None]:
+        """Take back calls that have not run; one that has run stays executed, its result is no longer handed over.
+
+        Returns the responses they belong to, whose other results may now be complete.
+        """
+        responses = set()
         for key in [key for key, event in self._events.items() if event.call_id in call_ids]:
+            responses.add(self._events[key].response_id)
             self._results.pop(key, None)
             if key in self._open:
                 self._open.discard(key)
                 self.calls[key] = replace(
                     self.calls[key], status="cancelled", reason="taken back by the agent before it ran"
                 )
+        return responses
 
     def end_response(self, response_id: str) -> None:
         """No more calls will come in this response."""
@@ -130,18 +138,20 @@ class TranscriptBook:
             words=words,
         )
 
-    def heard(self, loudspeaker: Loudspeaker) -> tuple[Transcribed, ...]:
-        """All entries, those of the agent with the part that was heard."""
-        return tuple(_with_heard_text(entry, loudspeaker) for entry in self.entries.values())
+    def heard(self, loudspeaker: Loudspeaker, now_ticks: int) -> tuple[Transcribed, ...]:
+        """All entries, those of the agent with the part that was heard by now."""
+        return tuple(_with_heard_text(entry, loudspeaker, now_ticks) for entry in self.entries.values())
 
 
-def _with_heard_text(entry: Transcribed, loudspeaker: Loudspeaker) -> Transcribed:
+def _with_heard_text(entry: Transcribed, loudspeaker: Loudspeaker, now_ticks: int) -> Transcribed:
     if entry.speaker != "agent":
         return entry
-    received = loudspeaker.received_ticks(entry.item_id) if entry.item_id else 0
-    if not received:
+    if entry.item_id is None:  # nothing says which sound it belongs to
         return replace(entry, heard_text=entry.text, estimated=True)
-    heard = loudspeaker.heard_ticks(entry.item_id or "")
+    received = loudspeaker.received_ticks(entry.item_id)
+    if not received:
+        return replace(entry, heard_text="")
+    heard = loudspeaker.heard_ticks(entry.item_id, now_ticks)
     if heard >= received:
         return replace(entry, heard_text=entry.text)
     if entry.words:

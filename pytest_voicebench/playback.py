@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
 
-from pytest_voicebench.audio import RATE_HZ, Samples
+from pytest_voicebench.audio import RATE_HZ, Samples, StreamResampler
 from pytest_voicebench.conversation import Chunk, to_ticks
 
 _GROWTH_TICKS = 30 * RATE_HZ
@@ -35,15 +36,19 @@ class Loudspeaker:
         """Where the queue ends: nothing plays at this tick or later."""
         self.clears_ticks: list[int] = []
 
-    def queue(self, item_id: str, samples: Samples, now_ticks: int) -> None:
-        """Append a chunk that has just arrived."""
-        if not len(samples):
-            return
+    def queue(self, item_id: str, samples: Samples, now_ticks: int) -> int:
+        """Append a chunk that has just arrived; returns the tick at which it begins to play."""
         start = max(now_ticks, self.end_ticks)
-        self.end_ticks = start + len(samples)
-        self._grow(self.end_ticks)
-        self._track[start : self.end_ticks] = samples
-        self._chunks.append(_Queued(item_id, now_ticks, start, len(samples), len(samples)))
+        if len(samples):
+            self.end_ticks = start + len(samples)
+            self._grow(self.end_ticks)
+            self._track[start : self.end_ticks] = samples
+            self._chunks.append(_Queued(item_id, now_ticks, start, len(samples), len(samples)))
+        return start
+
+    def rewrite(self, start_ticks: int, samples: Samples) -> None:
+        """Put better samples in the place of queued ones; nothing is queued by it."""
+        self._track[start_ticks : start_ticks + len(samples)] = samples
 
     def clear(self, now_ticks: int) -> dict[str, int]:
         """Drop all that has not been heard; returns the heard ticks of each item that lost something, oldest first."""
@@ -58,11 +63,11 @@ class Loudspeaker:
             if heard < chunk.heard_ticks:
                 cut[chunk.item_id] = 0
                 chunk.heard_ticks = heard
-        return {item_id: self.heard_ticks(item_id) for item_id in cut}
+        return {item_id: self.heard_ticks(item_id, now_ticks) for item_id in cut}
 
-    def heard_ticks(self, item_id: str) -> int:
-        """Samples of an item that play or have played; a cleared rest does not count."""
-        return sum(c.heard_ticks for c in self._chunks if c.item_id == item_id)
+    def heard_ticks(self, item_id: str, now_ticks: int) -> int:
+        """Samples of an item that have played by now; neither what is queued nor a cleared rest counts."""
+        return sum(max(0, min(c.heard_ticks, now_ticks - c.start_ticks)) for c in self._chunks if c.item_id == item_id)
 
     def received_ticks(self, item_id: str) -> int:
         """Samples of an item that arrived."""
@@ -96,11 +101,54 @@ class Loudspeaker:
             self._track = np.concatenate([self._track, np.zeros(more, np.int16)])
 
 
+class ResampledItem:
+    """Queues one item's chunks that come at another rate, each at once and at its exact length.
+
+    A resampler gives its output late and in lumps, which must not move what is heard: each chunk gets its place when it
+    arrives, filled with a draft (linear interpolation) that the resampler's output replaces as it comes.
+    """
+
+    def __init__(self, loudspeaker: Loudspeaker, item_id: str, rate_hz: int) -> None:
+        self.key = (item_id, rate_hz)
+        self._loudspeaker = loudspeaker
+        self._resampler = StreamResampler(rate_hz, RATE_HZ)
+        self._places: deque[tuple[int, int]] = deque()  # start and length of what still holds a draft
+        self._taken = 0
+        self._given_ticks = 0
+
+    def queue(self, samples: Samples, now_ticks: int) -> None:
+        """Append a chunk that has just arrived."""
+        item_id, rate_hz = self.key
+        self._taken += len(samples)
+        length = round(self._taken * RATE_HZ / rate_hz) - self._given_ticks
+        self._given_ticks += length
+        if length > 0:
+            at = np.arange(length) * (len(samples) / length)
+            draft = np.interp(at, np.arange(len(samples)), samples).astype(np.int16)
+            self._places.append((self._loudspeaker.queue(item_id, draft, now_ticks), length))
+        self._fill(self._resampler.feed(samples))
+
+    def finish(self) -> None:
+        """Replace the last drafts; to be called before anything is cleared, and at the end."""
+        self._fill(self._resampler.flush())
+
+    def _fill(self, samples: Samples) -> None:
+        while len(samples) and self._places:
+            start, length = self._places.popleft()
+            piece, samples = samples[:length], samples[length:]
+            self._loudspeaker.rewrite(start, piece)
+            if len(piece) < length:
+                self._places.appendleft((start + len(piece), length - len(piece)))
+
+
 AUDIBLE_DBFS = -50.0
 """Level at which a block of the agent's voice counts as heard (design section 9)."""
 
 PAUSE_TICKS = to_ticks(0.30)
 """Silences shorter than this do not end a stretch of speech."""
+
+TALKED_ON_TICKS = to_ticks(1.0)
+"""Speech that began before the user's end and goes on this long after it is taken for the answer too."""
 
 _AUDIBLE_POWER = (32768.0 * 10 ** (AUDIBLE_DBFS / 20)) ** 2
 
@@ -131,6 +179,12 @@ class Listener:
     def silent_for_ticks(self, now_ticks: int) -> int | None:
         """Ticks since the last sound; None before the first one."""
         return None if self.last_heard_ticks is None else now_ticks - self.last_heard_ticks
+
+    def answered(self, turn_end_ticks: int) -> bool:
+        """Whether the agent was heard to answer a turn: it began after the turn's end, or talked on well past it."""
+        if self.onset_ticks is None or self.last_heard_ticks is None:
+            return False
+        return self.onset_ticks >= turn_end_ticks or self.last_heard_ticks - turn_end_ticks >= TALKED_ON_TICKS
 
     def speaks(self, now_ticks: int) -> bool:
         """Whether the agent is speaking, short pauses included."""

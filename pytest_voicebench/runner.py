@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from pytest_voicebench.agent_side import STOP_TIMEOUT_S
 from pytest_voicebench.agents.protocol import Agent
@@ -29,6 +29,7 @@ class Runner:
     def __init__(self) -> None:
         self._virtual = ThreadPoolExecutor(max_workers=1, thread_name_prefix="voicebench-virtual")
         self._stop_virtual: Callable[[], object] | None = None
+        self._closing = False
         self._wall_loop: asyncio.AbstractEventLoop | None = None
         self._wall_thread: threading.Thread | None = None
         self._interval = _SwitchInterval()
@@ -41,9 +42,11 @@ class Runner:
 
     def close(self) -> None:
         """Cancel what runs and end the threads."""
+        self._closing = True
         self._virtual.shutdown(wait=False, cancel_futures=True)
         if stop := self._stop_virtual:
-            stop()
+            with suppress(RuntimeError):  # it has just ended by itself
+                stop()
         self._virtual.shutdown(wait=True)
         if self._wall_loop and self._wall_thread:
             asyncio.run_coroutine_threadsafe(_cancel_all(), self._wall_loop).result()
@@ -57,6 +60,8 @@ class Runner:
             loop, task = asyncio.get_running_loop(), asyncio.current_task()
             assert task is not None
             self._stop_virtual = lambda: loop.call_soon_threadsafe(task.cancel)
+            if self._closing:
+                raise asyncio.CancelledError
             try:
                 return await converse(scenario, agent, progress=progress)
             finally:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_voicebench.agents.checks import audio_flaw
 from pytest_voicebench.folder_code import load_functions
 from pytest_voicebench.scenario import Scenario, Step
 
@@ -53,6 +54,7 @@ def _flaw(step: object) -> str | None:
     if not isinstance(step, Step):
         return f"yielded {type(step).__name__}, not a Step"
     speaks = step.kind in ("say", "backchannel", "insert")
-    if speaks and not (isinstance(step.audio, Path) or hasattr(step.audio, "samples")):
-        return f"yielded a {step.kind} whose audio is {type(step.audio).__name__}, not a Path or an Audio"
-    return None
+    if not speaks or isinstance(step.audio, Path):
+        return None
+    flaw = audio_flaw(step.audio)
+    return f"yielded a {step.kind} whose audio is no Path and no sound: {flaw}" if flaw else None

@@ -14,6 +14,7 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -152,12 +153,13 @@ class Toolbox:
 def _parse(arguments: str | dict[str, Json]) -> tuple[dict[str, Json] | None, str]:
     """The arguments object, or None where there is none that JSON can hold, and the raw text."""
     if isinstance(arguments, dict):
-        return (arguments if _is_json(arguments) else None), repr(arguments)[:MOST_RAW]
+        # A copy: the agent keeps the dict it sent, and may change it.
+        return (copy.deepcopy(arguments) if _is_json(arguments) else None), repr(arguments)[:MOST_RAW]
     try:
         value = json.loads(arguments, parse_constant=_no_constant)
     except (ValueError, RecursionError):
-        return None, arguments
-    return (value if isinstance(value, dict) and _is_json(value) else None), arguments
+        return None, arguments[:MOST_RAW]
+    return (value if isinstance(value, dict) and _is_json(value) else None), arguments[:MOST_RAW]
 
 
 def _is_json(value: Json, depth: int = 0) -> bool:
@@ -196,16 +198,12 @@ def broken_rule(tool: Tool, arguments: Mapping[str, Json]) -> str | None:
     return f"invalid arguments: {path + ': ' if path else ''}{errors[0].message}"
 
 
-_validators: dict[str, Any] = {}
-
-
+@lru_cache(maxsize=256)
 def _validator(schema: str) -> Any:
     """The validator of a schema, made once: checking the schema itself costs more than a hundred calls."""
-    if schema not in _validators:
-        from jsonschema import Draft202012Validator
+    from jsonschema import Draft202012Validator
 
-        _validators[schema] = Draft202012Validator(json.loads(schema))
-    return _validators[schema]
+    return Draft202012Validator(json.loads(schema))
 
 
 def _complete(tool: Tool, arguments: Mapping[str, Json]) -> dict[str, Json]:

@@ -87,7 +87,6 @@ class User:
     _waiting_since_ticks: int = 0
     _busy_until_ticks: int | None = None
     _clip: _Clip | None = None
-    _played: list[_Clip] = field(default_factory=list)
     _injections: list[str] = field(default_factory=list)
     _sent: list[Samples] = field(default_factory=list)
     _tone_second: tuple[int, Samples] | None = None
@@ -116,14 +115,14 @@ class User:
         if self._clip:
             first = (now_ticks - self._clip.start_ticks) // BLOCK_TICKS * size
             block = _mix(block, self._clip.samples[first : first + size])
-        if self.input_hz == RATE_HZ:
-            self._sent.append(block)
+        self._sent.append(block)
         return block
 
-    def gave_up(self, now_ticks: int) -> bool:
-        """Whether a step has waited for the agent's voice in vain."""
+    def gave_up(self, now_ticks: int, agent: Listener) -> bool:
+        """Whether a step has waited for the agent's voice in vain: 30 s, in which the agent was silent."""
         waits = self._step is not None and self._busy_until_ticks is None
-        return waits and now_ticks - self._waiting_since_ticks > PATIENCE_TICKS
+        since = max(self._waiting_since_ticks, agent.last_heard_ticks or 0)
+        return waits and now_ticks - since > PATIENCE_TICKS
 
     def take_injections(self) -> list[str]:
         """Texts for the agent's context that became due since the last call."""
@@ -131,16 +130,9 @@ class User:
         return texts
 
     def track(self, duration_ticks: int) -> Samples:
-        """The user's voice with the room, at 24 kHz, exactly that long."""
-        if self.input_hz == RATE_HZ:
-            sent = np.concatenate(self._sent) if self._sent else np.zeros(0, np.int16)
-            return _fit(sent, duration_ticks)
-        track = _fit(_tone(self.tone, 0, duration_ticks, RATE_HZ), duration_ticks)
-        for clip in self._played:
-            samples = _clip_samples(clip.step, RATE_HZ)
-            piece = track[clip.start_ticks : min(clip.end_ticks, clip.start_ticks + len(samples))]
-            piece[:] = _mix(piece, samples[: len(piece)])
-        return track
+        """What was sent, voice and room, at 24 kHz, exactly that long."""
+        sent = np.concatenate(self._sent) if self._sent else np.zeros(0, np.int16)
+        return _fit(resample(Audio(samples=sent, rate_hz=self.input_hz), RATE_HZ).samples, duration_ticks)
 
     def _is_due(self, step: Step, now_ticks: int, agent: Listener) -> bool:
         trigger = step.trigger
@@ -149,7 +141,7 @@ class User:
         if agent.onset_ticks is None or agent.last_heard_ticks is None:
             return False
         if trigger.kind == "after_agent":
-            answered = agent.last_heard_ticks > self.last_turn_end_ticks
+            answered = agent.answered(self.last_turn_end_ticks)
             return answered and now_ticks - agent.last_heard_ticks >= to_ticks(trigger.seconds)
         since = max(agent.onset_ticks, self.last_turn_end_ticks)
         return agent.speaks(now_ticks) and now_ticks - since >= to_ticks(trigger.seconds)
@@ -171,7 +163,6 @@ class User:
             self._clip.end_ticks = now_ticks
         end_ticks = now_ticks + -(-len(samples) * RATE_HZ // self.input_hz)
         self._clip = _Clip(step, now_ticks, end_ticks, samples)
-        self._played.append(self._clip)
         utterance = _utterance(step, self._index, now_ticks, len(samples) / self.input_hz)
         self.utterances.append(utterance)
         # The step ends with its speech: a recording's silent tail plays on, but nobody waits for it.

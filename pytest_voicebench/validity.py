@@ -35,7 +35,8 @@ def measurement_problems(scenario: Scenario, conversation: Conversation) -> tupl
 
 
 def blocks_were_late(conversation: Conversation) -> bool:
-    """Whether the user's audio left so late that latencies cannot be trusted; never on the virtual clock."""
+    """Whether the user's audio left so late that latencies cannot be trusted; on the virtual clock
+    only where the agent waits inside send()."""
     late = conversation.delivery.late_p99_s
     return late is not None and late > LATE_P99_S
 

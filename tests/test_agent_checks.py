@@ -250,7 +250,7 @@ async def cancels(view):
     [
         ("waits", "never wait"),
         ("nothing", "NoneType, not a Step"),
-        ("wrong_audio", "audio is str"),
+        ("wrong_audio", "not str"),
         ("silent", "chose nothing for 30 s"),
         ("cancels", "CancelledError"),
     ],

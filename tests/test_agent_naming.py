@@ -9,7 +9,14 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from pytest_voicebench.agents import naming
-from pytest_voicebench.agents.naming import AgentNameError, build_agent, find_agent, parse_agent, parse_agents
+from pytest_voicebench.agents.naming import (
+    AgentNameError,
+    build_agent,
+    find_agent,
+    parse_agent,
+    parse_agents,
+    shown_text,
+)
 
 
 class Echo:
@@ -143,3 +150,15 @@ def test_only_the_simulated_agent_is_told_the_scenario(monkeypatch):
     monkeypatch.setattr(naming, "SHIPPED", {"simulated": "fake_simulated:build"})
     build_agent(parse_agent("simulated,behaviour=oracle"), "the scenario")
     assert told == [("the scenario", {"behaviour": "oracle"})]
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("mine:Agent,token=sk-1", "mine:Agent,token=***"),
+        ('grok,api_key="a,b",voice=kim', "grok,api_key=***,voice=kim"),
+        ("local,endpoint_s=1.2", "local,endpoint_s=1.2"),
+    ],
+)
+def test_a_secret_on_the_command_line_is_not_repeated(given, shown):
+    assert shown_text(given) == shown

@@ -16,7 +16,7 @@ from pytest_voicebench.agents.protocol import (
     Unsupported,
     Usage,
 )
-from pytest_voicebench.audio import BLOCK_TICKS, RATE_HZ
+from pytest_voicebench.audio import BLOCK_TICKS, RATE_HZ, Audio, resample
 from pytest_voicebench.conversation import to_seconds
 from pytest_voicebench.runner import hold_on_virtual_clock as hold
 from pytest_voicebench.scenario import RoomTone, Step
@@ -53,12 +53,12 @@ def test_the_recorded_user_track_is_what_was_sent(tmp_path):
 
 
 @pytest.mark.parametrize("input_hz", [8_000, 16_000, 48_000])
-def test_the_recorded_user_track_holds_the_recording_whatever_rate_the_agent_wants(tmp_path, input_hz):
-    scenario = stage.scenario(tmp_path)
-    conversation = hold(scenario, Scripted([(6.0, sound(1.0))], input_hz=input_hz))
-    clip = stage.read_audio(scenario.steps[0].audio).audio.samples
-    assert np.array_equal(conversation.recording.user[: len(clip)], clip)
-    assert not conversation.recording.user[len(clip) :].any()
+def test_the_recorded_user_track_is_what_was_sent_whatever_rate_the_agent_wants(tmp_path, input_hz):
+    agent = Scripted([(6.0, sound(1.0))], input_hz=input_hz)
+    conversation = hold(stage.scenario(tmp_path, tone=RoomTone(seed=5, level_dbfs=-50)), agent)
+    sent = np.concatenate([a.samples for a in agent.sent])
+    expected = resample(Audio(samples=sent, rate_hz=input_hz), RATE_HZ).samples
+    assert np.array_equal(conversation.recording.user, expected)
 
 
 def test_both_tracks_are_as_long_as_the_conversation(tmp_path):
@@ -370,9 +370,18 @@ def test_a_call_still_running_at_the_end_is_failed_with_the_reason(tmp_path, mon
     assert "ended before" in made.reason
 
 
-def test_a_write_tool_changes_the_state_that_is_recorded(tmp_path):
-    conversation = hold(stage.scenario(tmp_path), Scripted([(6.0, sound(1.0))]))
-    assert conversation.state_sha256_before == conversation.state_sha256_after
+def test_a_write_tool_changes_the_state_that_is_recorded(tmp_path, monkeypatch):
+    from dataclasses import replace
+
+    (tmp_path / "mock.py").write_text(
+        "def book(arguments, state):\n    state['booked'] = arguments['flight_id']\n    return {}\n"
+    )
+    book = replace(stage.TOOLS["book_flight"], returns=None, answer="mock:book")
+    monkeypatch.setattr(stage, "TOOLS", {**stage.TOOLS, "book_flight": book})
+    agent = Scripted([(5.0, call(name="book_flight", arguments={"flight_id": "FL1"})), (6.0, sound(1.0))])
+    conversation = hold(stage.scenario(tmp_path), agent)
+    assert conversation.state == {"booked": "FL1"}
+    assert conversation.state_sha256_before != conversation.state_sha256_after
 
 
 # ---- texts
@@ -403,13 +412,111 @@ def test_usage_is_added_up(tmp_path):
     assert hold(stage.scenario(tmp_path), agent).usage == {"in": 5, "out": 1}
 
 
-@pytest.mark.parametrize("rate_hz", [8_000, 16_000, 48_000])
-def test_agent_audio_at_any_rate_keeps_its_length(tmp_path, rate_hz):
-    script = [(6.0 + n * 0.1, sound(0.1, "x", rate_hz)) for n in range(10)]
+@pytest.mark.parametrize("rate_hz", [8_000, 16_000, 22_050, 48_000])
+def test_agent_audio_at_any_rate_begins_when_it_comes_keeps_its_length_and_has_no_holes(tmp_path, rate_hz):
+    script = [(6.0 + n * 0.02, sound(0.02, "x", rate_hz)) for n in range(50)]
+    script += [(9.0, TurnEnd(response_id="r")), (10.0, sound(0.5, "y"))]
     conversation = hold(stage.scenario(tmp_path), Scripted(script))
-    received = sum(c.length_ticks for c in conversation.chunks)
-    assert abs(received - RATE_HZ) < 0.05 * RATE_HZ  # the resampler's filter keeps back a few milliseconds
-    assert conversation.recording.agent[int(6.5 * RATE_HZ)] == pytest.approx(3000, abs=5)
+    first = [c for c in conversation.chunks if c.item_id == "x"]
+    assert first[0].start_ticks == 6 * RATE_HZ
+    assert sum(c.length_ticks for c in first) == RATE_HZ
+    assert conversation.chunks[-1].start_ticks == 10 * RATE_HZ
+    heard = conversation.recording.agent
+    assert heard[6 * RATE_HZ + 240 : 7 * RATE_HZ - 240] == pytest.approx(3000, abs=120)
+    assert not heard[7 * RATE_HZ : 10 * RATE_HZ].any()
+
+
+def test_a_change_of_rate_inside_an_item_keeps_the_speed(tmp_path):
+    agent = Scripted([(6.0, sound(1.0, "x", 16_000)), (6.0, sound(1.0, "x", 8_000))])
+    conversation = hold(stage.scenario(tmp_path), agent)
+    assert sum(c.length_ticks for c in conversation.chunks) == 2 * RATE_HZ
+
+
+def test_settling_waits_ten_seconds_after_a_slow_call_was_answered(tmp_path, monkeypatch):
+    monkeypatch.setattr(stage, "TOOLS", slow_tools(12.0))
+    agent = Scripted([(6.0, sound(1.0)), (7.0, call()), (20.0, sound(1.0, "answer"))])
+    conversation = hold(stage.scenario(tmp_path), agent)
+    assert (conversation.ended, conversation.duration_ticks) == ("settled", 31 * RATE_HZ)
+
+
+def test_the_end_of_a_talk_over_is_no_reply(tmp_path):
+    end_s = user_end_s(hold(stage.scenario(tmp_path), Scripted([])))
+    agent = Scripted([(end_s - 1.5, sound(1.53)), (end_s + 11.5, sound(1.0, "answer"))])
+    conversation = hold(stage.scenario(tmp_path), agent)
+    assert len(conversation.chunks) == 2
+    assert to_seconds(conversation.duration_ticks) == pytest.approx(end_s + 22.5, abs=0.03)
+
+
+def test_an_agent_that_talks_on_over_the_users_end_is_taken_to_have_answered(tmp_path):
+    end_s = user_end_s(hold(stage.scenario(tmp_path), Scripted([])))
+    scenario = stage.scenario(
+        tmp_path, stage.say(tmp_path, "turn"), stage.say(tmp_path, "two", when=stage.after_agent())
+    )
+    conversation = hold(scenario, Scripted([(end_s - 0.5, sound(4.0)), (end_s + 14, sound(1.0))]))
+    assert len(conversation.turns) == 2
+
+
+def test_a_long_answer_is_waited_for_before_the_next_turn(tmp_path):
+    scenario = stage.scenario(
+        tmp_path, stage.say(tmp_path, "one"), stage.say(tmp_path, "two", when=stage.after_agent())
+    )
+    conversation = hold(scenario, Scripted([(8.0, sound(28.0)), (45.0, sound(1.0))]))
+    assert to_seconds(conversation.turns[1].start_ticks) == pytest.approx(36.8 + stage.LEAD_S)
+
+
+def test_text_of_sound_that_was_not_heard_yet_is_not_heard(tmp_path):
+    words = " ".join(f"w{n}" for n in range(100))
+    agent = Scripted([(6.0, sound(200.0, "x")), (6.0, spoken(words, "x")), (6.0, spoken("Milan", "never"))])
+    long, silent = hold(stage.scenario(tmp_path), agent).transcripts
+    assert long.heard_text.split()[-1] in {"w28", "w29"}
+    assert long.estimated
+    assert silent.heard_text == ""
+
+
+def test_the_evidence_is_not_the_agents_to_change(tmp_path):
+    arguments = dict(SEARCH)
+
+    class Spoiler(Scripted):
+        def connect(self, setup):
+            from contextlib import asynccontextmanager
+
+            inner = super().connect(setup)
+
+            @asynccontextmanager
+            async def connected():
+                async with inner as line:
+
+                    async def answer(results):
+                        results[0].result.clear()
+                        arguments["destination"] = "Rome"
+
+                    line.answer = answer
+                    yield line
+
+            return connected()
+
+    [made] = hold(stage.scenario(tmp_path), Spoiler([(5.0, call(arguments=arguments)), (6.0, sound(1.0))])).calls
+    assert made.arguments == SEARCH
+    assert made.result["flights"]
+
+
+def test_results_wait_for_no_call_that_was_taken_back(tmp_path, monkeypatch):
+    from dataclasses import replace
+
+    tools = {**stage.TOOLS, "book_flight": replace(stage.TOOLS["book_flight"], latency_s=5.0)}
+    monkeypatch.setattr(stage, "TOOLS", tools)
+    slow = call("c2", "book_flight", {"flight_id": "FL1"}, "r")
+    script = [(1.0, call("c1", response_id="r")), (1.0, slow), (1.1, TurnEnd(response_id="r"))]
+    agent = Scripted([*script, (2.0, ToolCancelled(call_ids=("c2",))), (6.0, sound(1.0))])
+    conversation = hold(stage.scenario(tmp_path), agent)
+    assert [(at, [r.call_id for r in results]) for at, results in agent.answers] == [(2.0, ["c1"])]
+    assert conversation.ended == "settled"
+
+
+def test_a_call_made_again_after_it_was_taken_back_runs(tmp_path, monkeypatch):
+    monkeypatch.setattr(stage, "TOOLS", slow_tools(1.0))
+    agent = Scripted([(1.0, call()), (1.5, ToolCancelled(call_ids=("c1",))), (2.0, call()), (6.0, sound(1.0))])
+    assert [c.status for c in hold(stage.scenario(tmp_path), agent).calls] == ["cancelled", "executed"]
 
 
 # ---- what goes wrong
@@ -423,6 +530,8 @@ def test_agent_audio_at_any_rate_keeps_its_length(tmp_path, rate_hz):
         (Scripted([], raises={"connect": SystemExit(3)}), "agent_absent", "SystemExit: 3"),
         (Scripted([], ready=False), "agent_absent", "Ready within 30 s"),
         (Scripted([(-1, CLOSE)], ready=False), "agent_absent", "before the agent was ready"),
+        (Scripted([(-1, Fault(kind="agent", message="no model")), (-1, CLOSE)], ready=False), "agent_absent", "ready"),
+        (Scripted([], raises={"connect": TimeoutError("tls")}), "agent_absent", "connect() failed: TimeoutError: tls"),
         (Scripted([], raises={"send": KeyError("x")}), "infrastructure", "send() raised KeyError"),
         (Scripted([], raises={"send": SystemExit(3)}), "infrastructure", "send() raised SystemExit: 3"),
         (Scripted([(1.0, ValueError("bad\nframe"))]), "infrastructure", "receive() raised ValueError: bad frame"),
@@ -433,9 +542,9 @@ def test_agent_audio_at_any_rate_keeps_its_length(tmp_path, rate_hz):
 def test_what_breaks_is_a_problem_of_the_right_kind_and_the_conversation_is_kept(tmp_path, agent, kind, text):
     conversation = hold(stage.scenario(tmp_path), agent)
     assert conversation.ended == "problem"
-    assert conversation.problems[0].kind == kind
-    assert text in conversation.problems[0].message
-    assert "\n" not in conversation.problems[0].message
+    assert conversation.problems[-1].kind == kind
+    assert text in conversation.problems[-1].message
+    assert "\n" not in conversation.problems[-1].message
 
 
 def test_an_agents_own_fault_is_recorded_and_the_conversation_goes_on(tmp_path):

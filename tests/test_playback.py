@@ -59,7 +59,7 @@ def test_a_clear_of_an_empty_queue_is_recorded_and_cuts_nothing():
     speaker.queue("a", tone(10), 0)
     assert speaker.clear(50) == {}
     assert speaker.clears_ticks == [50]
-    assert speaker.heard_ticks("a") == 10
+    assert speaker.heard_ticks("a", 1000) == 10
 
 
 def test_two_clears_never_give_heard_samples_back():
@@ -67,7 +67,7 @@ def test_two_clears_never_give_heard_samples_back():
     speaker.queue("a", tone(100), 0)
     speaker.clear(40)
     speaker.clear(60)
-    assert speaker.heard_ticks("a") == 40
+    assert speaker.heard_ticks("a", 1000) == 40
 
 
 def test_heard_ends_with_the_conversation():

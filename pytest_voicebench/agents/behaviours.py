@@ -90,12 +90,7 @@ def stale_commit(scenario: Scenario) -> Plan:
 
 def argument_swapper(scenario: Scenario) -> Plan:
     """Calls the right tools with every argument wrong."""
-    swapped = [
-        replace(
-            call, args={n: wrong_value(scenario.suite.tools[call.tool].parameters[n], v) for n, v in call.args.items()}
-        )
-        for call in scenario.expect.calls
-    ]
+    swapped = [_swapped(call, scenario.suite.tools[call.tool]) for call in scenario.expect.calls]
     return (*_calls(swapped, CALL_S), _speak("reply", REPLY_S))
 
 

@@ -39,7 +39,8 @@ def event_flaw(event: Any) -> str | None:
     if not isinstance(event, _EVENTS):
         return f"receive() gave a {type(event).__name__}, which is no event: see pytest_voicebench.agents.protocol"
     if isinstance(event, AgentAudio):
-        return _audio_flaw(event.audio)
+        flaw = audio_flaw(event.audio)
+        return f"AgentAudio: {flaw}" if flaw else None
     return _text_flaw(event)
 
 
@@ -72,15 +73,16 @@ def _is_count(name: object, value: Any) -> bool:
         return False
 
 
-def _audio_flaw(audio: Any) -> str | None:
+def audio_flaw(audio: Any) -> str | None:
+    """What is wrong with a sound that is to be played, or None."""
     if not isinstance(audio, Audio):
-        return f"AgentAudio: audio must be an Audio, not {type(audio).__name__}"
+        return f"audio must be an Audio, not {type(audio).__name__}"
     samples = audio.samples
     if not isinstance(samples, np.ndarray) or samples.dtype != np.int16:
         kind = samples.dtype.name if isinstance(samples, np.ndarray) else type(samples).__name__
-        return f"AgentAudio: samples must be int16, not {kind} (from -1..1: (x * 32767).astype('int16'))"
+        return f"samples must be int16, not {kind} (from -1..1: (x * 32767).astype('int16'))"
     if samples.ndim != 1:
-        return f"AgentAudio: samples must be mono, one number each, not of shape {samples.shape}"
+        return f"samples must be mono, one number each, not of shape {samples.shape}"
     if not isinstance(audio.rate_hz, int) or not MIN_RATE_HZ <= audio.rate_hz <= MAX_RATE_HZ:
-        return f"AgentAudio: rate_hz must be a whole number of {MIN_RATE_HZ} to {MAX_RATE_HZ}, not {audio.rate_hz!r}"
+        return f"rate_hz must be a whole number of {MIN_RATE_HZ} to {MAX_RATE_HZ}, not {audio.rate_hz!r}"
     return None

@@ -35,6 +35,9 @@ ALIASES: Mapping[str, str] = {}
 Scalar = str | int | float | bool
 
 _PART = re.compile(r"""(?:[^,"'\\]|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\\.|["'])+""")
+_SECRET = re.compile(
+    r"""((?:^|,)\s*\w*(?:key|token|secret|passw|auth|credential)\w*\s*=)("[^"]*"|'[^']*'|[^,]*)""", re.IGNORECASE
+)
 _WHOLE = re.compile(r"[+-]?\d+")
 _DECIMAL = re.compile(r"[+-]?(\d+\.\d*|\.\d+)([eE][+-]?\d+)?")
 
@@ -67,12 +70,21 @@ class AgentSpec:
         return self.name in NEEDS_SCENARIO
 
 
+def shown_text(text: str) -> str:
+    """What was asked for, as messages and reports may show it: no value under a secret's name."""
+    return _SECRET.sub(r"\1***", text)
+
+
+def _about(spec: AgentSpec) -> str:
+    return f"agent {shown_text(spec.text)!r}"
+
+
 def parse_agents(texts: Sequence[str]) -> tuple[AgentSpec, ...]:
     """The agents asked for, with distinct labels. Raises AgentNameError, also where one is asked for twice."""
     specs = [parse_agent(text) for text in texts]
     for i, spec in enumerate(specs):
         if any((s.name, s.settings) == (spec.name, spec.settings) for s in specs[:i]):
-            raise AgentNameError(f"agent {spec.text!r} is given twice")
+            raise AgentNameError(f"{_about(spec)} is given twice")
     return _labelled(specs)
 
 
@@ -148,9 +160,9 @@ def _load(reference: str, spec: AgentSpec) -> Any:
         for part in attribute.split("."):
             found = getattr(found, part)
     except AttributeError as error:
-        raise AgentNameError(f"agent {spec.text!r}: {_told(error)}") from error
+        raise AgentNameError(f"{_about(spec)}: {_told(error)}") from error
     except (Exception, SystemExit) as error:  # the module's own code ran
-        raise AgentNameError(f"agent {spec.text!r}: cannot import {module_name!r}: {_told(error)}") from error
+        raise AgentNameError(f"{_about(spec)}: cannot import {module_name!r}: {_told(error)}") from error
     return found
 
 
@@ -170,19 +182,19 @@ def build_agent(spec: AgentSpec, scenario: Scenario) -> Agent:
     found = find_agent(spec)
     if _is_agent(found) and not inspect.isclass(found):
         if spec.settings:
-            raise AgentNameError(f"agent {spec.text!r}: {spec.name} is a finished agent and takes no settings")
+            raise AgentNameError(f"{_about(spec)}: {spec.name} is a finished agent and takes no settings")
         return found  # type: ignore[no-any-return]
     if not callable(found):
-        raise AgentNameError(f"agent {spec.text!r}: {type(found).__name__} is no agent: it has no info and connect()")
+        raise AgentNameError(f"{_about(spec)}: {type(found).__name__} is no agent: it has no info and connect()")
     first = (scenario,) if spec.needs_scenario else ()
     _check_settings(found, first, spec)
     try:
         agent = found(*first, **spec.settings)
     except (Exception, SystemExit) as error:  # the agent's own code ran
-        raise AgentNameError(f"agent {spec.text!r}: {_told(error)}") from error
+        raise AgentNameError(f"{_about(spec)}: {_told(error)}") from error
     if not _is_agent(agent):
         raise AgentNameError(
-            f"agent {spec.text!r}: {spec.name} gave a {type(agent).__name__}, which has no info and connect()"
+            f"{_about(spec)}: {spec.name} gave a {type(agent).__name__}, which has no info and connect()"
         )
     return agent  # type: ignore[no-any-return]
 
@@ -210,9 +222,9 @@ def _check_settings(builder: Callable[..., Any], first: tuple[Any, ...], spec: A
         hint = f" (did you mean {close[0]!r}?)" if close else ""
         known = f"; its settings: {', '.join(takes)}" if takes else "; it has no settings"
         reason = f"no setting {unknown[0]!r}{hint}" if unknown else str(error)
-        raise AgentNameError(f"agent {spec.text!r}: {reason}{known}") from error
+        raise AgentNameError(f"{_about(spec)}: {reason}{known}") from error
     for key, value in spec.settings.items():
         parameter = signature.parameters.get(key)
         wanted = _NUMBERS.get(parameter.annotation) if parameter else None
         if wanted and (isinstance(value, bool) or not isinstance(value, wanted[1])):
-            raise AgentNameError(f"agent {spec.text!r}: {key} must be {wanted[0]}, not {value!r}")
+            raise AgentNameError(f"{_about(spec)}: {key} must be {wanted[0]}, not {value!r}")

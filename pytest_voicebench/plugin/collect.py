@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import keyword
 import re
 from collections.abc import Iterable, Iterator
@@ -78,7 +77,6 @@ class SuiteFile(pytest.Module):
         except SuiteError as error:
             raise self.CollectError(str(error)) from None
         self.config.stash[_loaded][self.path] = self.suite
-        gc.freeze()  # it lives as long as the session: looking for garbage in it costs a tenth of a collection
         self.obj = suite_module(self.suite)
         return super().collect()
 

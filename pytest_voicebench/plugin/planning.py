@@ -103,6 +103,7 @@ def _info(spec: AgentSpec, scenario: Scenario, config: pytest.Config) -> AgentIn
     Where several agents run, each goes by its label, so that two with the same name are two in every table.
     """
     from pytest_voicebench.agents.information import NoInformation, read_info
+    from pytest_voicebench.agents.naming import shown_text
 
     if config.getoption("collectonly"):
         from pytest_voicebench.conversation import AgentInfo
@@ -111,7 +112,7 @@ def _info(spec: AgentSpec, scenario: Scenario, config: pytest.Config) -> AgentIn
     try:
         info = read_info(shipped_agent(spec, scenario, config))
     except NoInformation as error:
-        raise pytest.UsageError(f"agent {spec.text!r}: {error}") from None
+        raise pytest.UsageError(f"agent {shown_text(spec.text)!r}: {error}") from None
     return info if len(agent_specs(config)) == 1 else replace(info, name=spec.label)
 
 

@@ -222,6 +222,8 @@ def _failure(
 
 def rerun_command(item: pytest.Item) -> str:
     """The command that runs this item again, from the directory in which pytest was started."""
+    from pytest_voicebench.agents.naming import shown_text
+
     path = os.path.relpath(item.path, item.config.invocation_params.dir)
-    agents = [f"{agent_option(item.config)}={text}" for text in agents_given(item.config)]
+    agents = [f"{agent_option(item.config)}={shown_text(text)}" for text in agents_given(item.config)]
     return shlex.join(["pytest", f"{path}::{item.name}", *agents])

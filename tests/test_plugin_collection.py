@@ -163,3 +163,24 @@ def test_a_repository_that_owns_the_agent_option_keeps_it(pytester, run):
     assert run("-q", "--agent", "Smith", "test_a_repository_that_owns_the_agent_option_keeps_it.py").ret == 0
     result = run("-q", "--voicebench-agent=simulated,behaviour=no_op", "-k", "travel_01")
     result.stdout.fnmatch_lines(["*again*--voicebench-agent=simulated,behaviour=no_op*"])
+
+
+@pytest.mark.parametrize(
+    ("names", "only"),
+    [
+        (["a.ogg", "a.json", "b.WAV"], True),
+        (["a.json"], False),
+        ([], False),
+        (["a.ogg", "test_x.py"], False),
+        (["a.ogg", "conftest.py"], False),
+        (["a.ogg", "notes.txt"], False),
+        (["a.ogg", "folder"], False),
+    ],
+)
+def test_a_folder_of_nothing_but_recordings_is_not_walked(tmp_path, names, only):
+    from pytest_voicebench.plugin.recordings import holds_only_recordings
+
+    for name in names:
+        (tmp_path / name).touch()
+    assert holds_only_recordings(tmp_path) is only
+    assert not holds_only_recordings(tmp_path / "missing")

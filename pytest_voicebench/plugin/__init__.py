@@ -38,6 +38,14 @@ def pytest_configure(config: pytest.Config) -> None:
     options.check_agents(config)
 
 
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    if collection_path.suffix:  # a file, most likely: folders of recordings have no ending
+        return None
+    from pytest_voicebench.plugin.recordings import holds_only_recordings
+
+    return True if holds_only_recordings(collection_path) else None
+
+
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteFile | None:
     if file_path.suffix not in (".yaml", ".yml"):
         return None

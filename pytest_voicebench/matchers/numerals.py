@@ -46,7 +46,7 @@ def read_number(text: str) -> Decimal | None:
 
 
 def split_sign(text: str) -> tuple[int | None, str]:
-    """The one leading sign (`-`, `minus`, `negative` are -1; `+`, `plus` are 1; None where there is none) and the rest."""
+    """The one leading sign (`-`, `minus`, `negative` are -1; `+`, `plus` are 1; else None) and the rest."""
     text = text.strip()
     found = _SIGN.fullmatch(text)
     if found is None:

@@ -33,7 +33,9 @@ _NICKNAMES: dict[tuple[str, ...], tuple[str, ...]] = {
 
 _DIRECTIONS = {"n": "north", "s": "south", "e": "east", "w": "west"}
 _LETTERED = frozenset({"street", "st", "str", "avenue", "ave", "av"})  # `E Street` has the name E
-_AFTER_DRIVE = frozenset({*_DIRECTIONS, *_DIRECTIONS.values(), "ne", "nw", "se", "sw", "apt", "apartment", "unit", "suite"})
+_AFTER_DRIVE = frozenset(
+    {*_DIRECTIONS, *_DIRECTIONS.values(), "ne", "nw", "se", "sw", "apt", "apartment", "unit", "suite"}
+)
 _COMMA = re.compile(r",(?=\s|$)")
 _END = "|"  # stands for a comma while words are read by their place in a part of the name
 

@@ -21,7 +21,7 @@ _NO_PLURALS = frozenset(_NOT_PLURAL.split())
 def text(expected: Json, actual: Json, context: Context) -> Match:
     """Equal after folding case, accents' encoding, spaces, outer punctuation, a leading article and plural endings.
 
-    A word that begins with a capital in the expected value is a name, and a name has no plural: `Brooks` is not `Brook`.
+    A word that begins with a capital in the expected value is a name and has no plural: `Brooks` is not `Brook`.
     """
     wanted, given = as_text(expected), as_text(actual)
     if wanted is None or given is None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matcher_tables import TABLES
 
-from pytest_voicebench.matchers import KINDS, compare_value, kind_of, match
+from pytest_voicebench.matchers import KINDS, compare_value, json_type_fits, kind_of, match
 
 CASES = [
     (kind, verdict, expected, actual)
@@ -70,14 +70,19 @@ def test_no_pair_of_values_makes_a_matcher_raise(kind: str, expected: Any, actua
 
 @pytest.mark.parametrize("kind", sorted(set(KINDS) - {"date", "enum"}))
 def test_a_match_is_symmetric(kind: str) -> None:
-    """Dates are not: a missing year is free on one side and means the next such day on the other."""
+    """Dates are not: a missing year is free on one side and means the next such day on the other.
+
+    Nor are plurals of a word that is capitalised on one side: as the expected value it would be a name.
+    """
     for expected, actual in TABLES[kind].accepts:
-        if type(expected) is type(actual):
+        if type(expected) is type(actual) and (expected, actual) != ("keyboard", "Keyboards"):
             assert match(kind, actual, expected, today=TODAY).matches, (actual, expected)
 
 
 @given(a=ASCII_IDS, b=ASCII_IDS, kind=st.sampled_from(["identifier", "text", "exact", "place"]))
 def test_verdicts_on_words_are_symmetric(a: str, b: str, kind: str) -> None:
+    if kind == "text":  # a capital makes the expected word a name
+        a, b = a.lower(), b.lower()
     assert match(kind, a, b).verdict == match(kind, b, a).verdict
 
 
@@ -212,6 +217,9 @@ def test_lists_are_ordered_unless_declared_sets_and_rules_hold_inside() -> None:
     assert match("text", ["1", "2"], ["2", "1"], options={"set": True}).matches
     assert not match("text", ["1", "2"], ["2", "3"], options={"set": True}).matches
     assert not match("text", ["1"], ["1", "2"], options={"set": True}).matches
+    assert not match("text", [], ["1"], options={"set": True}).matches
+    assert not match("text", ["1"], [], options={"set": True}).matches
+    assert match("text", [], [], options={"set": True}).matches
     assert match("text", ["Red"], ["red"]).matches
     assert not match("exact", ["Red"], ["red"]).matches
     assert not match("text", ["1"], ["1", "1"]).matches
@@ -243,12 +251,49 @@ def test_a_very_long_text_is_judged_at_once(kind: str, text: str) -> None:
 
 def test_aliases_are_further_right_values() -> None:
     """B16."""
-    assert match("place", "Bozeman", "Bozo", options={"aliases": ["Bozo"]}).notes == ("alias",)
+    assert match("place", "Bozeman", "Bozo", options={"aliases": {"Bozeman": ["Bozo"]}}).notes == ("alias",)
     aliases = {"Bozeman": ("Bozo", "BZN")}
     assert compare_value(parameter("city", match="place"), "Bozeman", "bzn", TODAY, aliases).matches
     assert not compare_value(parameter("city", match="place"), "Boston", "bzn", TODAY, aliases).matches
     assert compare_value(parameter("city", options={"aliases": {"Bozeman": ["Bz"]}}), "Bozeman", "bz", TODAY).matches
     assert compare_value(parameter("cities", "array", match="place"), ["Bozeman"], ["BZN"], TODAY, aliases).matches
+
+
+def test_a_plain_list_of_aliases_makes_nothing_right() -> None:
+    city = parameter("city", match="place", options={"aliases": ["Bozo"]})
+    for aliases in (None, {"Bozeman": ("BZN",)}, {"Boston": ("Beantown",)}):
+        assert not compare_value(city, "Bozeman", "Bozo", TODAY, aliases).matches
+        assert not compare_value(city, "Boston", "Bozo", TODAY, aliases).matches
+
+
+def test_aliases_of_a_scenario_are_added_to_those_of_the_tool() -> None:
+    city = parameter("city", match="place", options={"aliases": {"Bozeman": ["Bozo"], "Boston": "Beantown"}})
+    aliases = {"Bozeman": ("BZN",)}
+    assert compare_value(city, "Bozeman", "bozo", TODAY, aliases).matches
+    assert compare_value(city, "Bozeman", "bzn", TODAY, aliases).matches
+    assert compare_value(city, "Boston", "beantown", TODAY, aliases).matches
+    assert not compare_value(city, "Boston", "bzn", TODAY, aliases).matches
+
+
+def test_a_leaf_of_another_type_is_noted_inside_lists_sets_and_objects() -> None:
+    ids = parameter("ids", "array", match="identifier")
+    assert compare_value(ids, [1, 2], ["1", "2"], TODAY).notes == ("type_mismatch",)
+    assert compare_value(ids, [1, 2], [1, "2"], TODAY).matches
+    assert compare_value(ids, [1, 2], [1, "2"], TODAY).notes == ("type_mismatch",)
+    assert compare_value(ids, [1, 2], [1, 2], TODAY).notes == ()
+    assert match("number", {"a": {"b": 1}}, {"a": {"b": "1"}}).notes == ("type_mismatch",)
+    assert match("number", [1, 2], [2, "1"], options={"set": True}).notes == ("type_mismatch",)
+    assert match("number", [1, 2], [2, 1, "1"], options={"set": True}).notes == ("type_mismatch",)
+    assert match("number", [1, 2], [2, 1, 1], options={"set": True}).notes == ()
+
+
+def test_an_integer_of_400_digits_is_an_integer() -> None:
+    huge = 10**400
+    assert json_type_fits(parameter("n", "integer"), huge)
+    assert compare_value(parameter("n", "integer"), 5, huge, TODAY).verdict == "mismatch"
+    assert json_type_fits(parameter("n", "integer"), 3.0)
+    for other in (3.5, float("inf"), float("nan"), True, "3"):
+        assert not json_type_fits(parameter("n", "integer"), other)
 
 
 def test_a_value_outside_the_enum_is_noted() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from pytest_voicebench.matchers.boolean import boolean
 from pytest_voicebench.matchers.currency import currency
@@ -34,6 +35,8 @@ KINDS: Mapping[str, Matcher] = {
 }
 """Every kind that `match:` may name."""
 
+T = TypeVar("T")
+
 _MAX_DEPTH = 40
 _SCALARS = frozenset({str, int, float, bool})
 
@@ -45,7 +48,8 @@ def match(
 
     null is absent. The rules of a kind hold inside lists (by order; as sets with the option `set`) and objects (by
     key). Numbers written as text are read. `type_mismatch` is noted where the JSON types differ. The option `aliases`
-    lists further right values. Raises ValueError for an unknown kind.
+    maps an expected value to further right ones (a plain list would make them right for every value: it is not read),
+    and `type_mismatch` is noted for every leaf. Raises ValueError for an unknown kind.
     """
     if kind not in KINDS:
         raise ValueError(f"no matcher {kind!r}; there are {', '.join(sorted(KINDS))}")
@@ -65,7 +69,7 @@ def compare_value(
     `aliases` maps expected values to further right ones, as scenarios give them. `type_mismatch` is noted where the
     value does not have the declared JSON type.
     """
-    options = _options(parameter, expected, aliases)
+    options = _options(parameter, aliases)
     found = _compare(kind_of(parameter, expected), expected, actual, Context(today=today, options=options), 0)
     fits = json_type_fits(parameter, actual) if parameter else _type_of(expected) == _type_of(actual)
     return found if fits or actual is None else found.noted("type_mismatch")
@@ -92,21 +96,20 @@ def json_type_fits(parameter: Parameter, value: Json) -> bool:
     """Whether a value has the JSON type that its parameter declares; 3.0 is an integer, as JSON Schema has it."""
     found = _type_of(value)
     if parameter.type == "integer":
-        return found == "number" and float(value).is_integer()
+        return found == "number" and (isinstance(value, int) or value.is_integer())
     return found == parameter.type
 
 
-def _options(
-    parameter: Parameter | None, expected: Json, aliases: Mapping[str, Sequence[str]] | None
-) -> Mapping[str, Json]:
+def _options(parameter: Parameter | None, aliases: Mapping[str, Sequence[str]] | None) -> Mapping[str, Json]:
+    """The parameter's options; the scenario's aliases are added to the tool's."""
     options = parameter.options if parameter else {}
     if not aliases and not (parameter and parameter.enum):
         return options
     merged = dict(options)
     if aliases:
-        own = merged.get("aliases") or {}
-        listed = own if isinstance(own, Mapping) else {expected: own} if isinstance(expected, str) else {}
-        merged["aliases"] = {**listed, **aliases}
+        own = options.get("aliases")
+        keys = {*own, *aliases} if isinstance(own, Mapping) else aliases
+        merged["aliases"] = {key: [*_aliases(options, key), *aliases.get(key, ())] for key in keys}
     if parameter and parameter.enum:
         merged["enum"] = parameter.enum
     return merged
@@ -126,7 +129,8 @@ def _compare(kind: str, expected: Json, actual: Json, context: Context, depth: i
             return _compare_objects(kind, expected, actual, context, depth)
         if isinstance(actual, list | tuple | Mapping):
             return reject(expected, actual)
-    return _compare_scalars(kind, expected, actual, context)
+    found = _compare_scalars(kind, expected, actual, context)
+    return found if depth == 0 or _type_of(expected) == _type_of(actual) else found.noted("type_mismatch")
 
 
 def _compare_scalars(kind: str, expected: Json, actual: Json, context: Context) -> Match:
@@ -148,11 +152,10 @@ def _by_type(kind: str, expected: Json) -> str:
 
 
 def _aliases(options: Mapping[str, Json], expected: Json) -> Iterable[Json]:
-    """The further right values of `expected`: a list, or by expected value where the option is a mapping."""
-    aliases = options.get("aliases") or ()
-    if isinstance(aliases, Mapping):
-        aliases = aliases.get(expected) or () if isinstance(expected, str) else ()
-    return [aliases] if isinstance(aliases, str) else aliases
+    """The further right values of `expected`; the option maps expected values to them."""
+    aliases = options.get("aliases")
+    found = aliases.get(expected) if isinstance(aliases, Mapping) and isinstance(expected, str) else None
+    return found if isinstance(found, list | tuple) else () if found is None else [found]
 
 
 def _compare_lists(kind: str, expected: Sequence[Json], actual: Json, context: Context, depth: int) -> Match:
@@ -167,13 +170,21 @@ def _compare_lists(kind: str, expected: Sequence[Json], actual: Json, context: C
 
 def _compare_sets(kind: str, expected: Sequence[Json], actual: Sequence[Json], context: Context, depth: int) -> Match:
     """Every element has its like on the other side; order and repetition do not count."""
-    rows = [[_compare(kind, a, b, context, depth + 1).verdict for b in actual] for a in expected]
-    lines = [*rows, *([row[n] for row in rows] for n in range(len(actual)))]
-    if all("match" in line for line in lines):
+    found = [[_compare(kind, a, b, context, depth + 1) for b in actual] for a in expected]
+    strict = [[one.matches and "type_mismatch" not in one.notes for one in row] for row in found]
+    if all(any(line) for line in _lines(strict, len(actual))):
         return accept("the same set")
+    lines = _lines([[one.verdict for one in row] for row in found], len(actual))
+    if all("match" in line for line in lines):
+        return accept("the same set", "type_mismatch")
     if all("match" in line or "cannot_tell" in line for line in lines):
         return cannot_tell("an element of the set cannot be told")
     return reject(expected, actual, "another set")
+
+
+def _lines(rows: list[list[T]], width: int) -> list[list[T]]:
+    """The rows and the columns of a table; without rows its columns are empty."""
+    return [*rows, *([row[n] for row in rows] for n in range(width))]
 
 
 def _compare_objects(kind: str, expected: Mapping[str, Json], actual: Json, context: Context, depth: int) -> Match:

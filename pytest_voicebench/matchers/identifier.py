@@ -17,10 +17,17 @@ def identifier(expected: Json, actual: Json, context: Context) -> Match:
         return reject(expected, actual, "not an identifier")
     if wanted == given:
         return EQUAL
+    if not (_is_spelled(expected) and _is_spelled(actual)):
+        return reject(expected, actual)
     folded = fold(wanted)
     if folded and folded == fold(given):
         return accept("the same identifier, written differently")
     return reject(expected, actual)
+
+
+def _is_spelled(value: Json) -> bool:
+    """Whether dots and hyphens of the value are separators: in the JSON numbers 1.5 and -15 they are not."""
+    return isinstance(value, str) or (value >= 0 and value == value // 1)
 
 
 def fold(text: str) -> str:

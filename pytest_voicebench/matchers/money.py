@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from pytest_voicebench.matchers.currency import candidates
+from pytest_voicebench.matchers.currency import CODES, candidates
 from pytest_voicebench.matchers.number import Number, close
-from pytest_voicebench.matchers.numerals import read_number
+from pytest_voicebench.matchers.numerals import read_number, split_sign
 from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Match, cannot_tell, reject
 
-_SHORT = re.compile(r"([+-]?[\d,]*\.?\d+)\s?(k|m|mm|bn|b|grand)")
+_SHORT = re.compile(r"([+-]?[\d,]*\.?\d+)\s?(k|m|mm|bn|b|grand)", re.IGNORECASE)
 _SHORT_SCALES = {"k": 3, "grand": 3, "m": 6, "mm": 6, "b": 9, "bn": 9}
-_LEADING = re.compile(r"([a-z]{0,3}[$€£¥₹₩₦]|[a-z]{3}(?=[\s\d]))\s*(.+)")
-_CENTS = re.compile(r"(.+?)\s+(?:and\s+)?(\S+(?:\s\S+)?)\s+cents?")
-
+_LEADING = re.compile(r"([A-Za-z]{0,3}[$€£¥₹₩₦]|[A-Za-z]{3}(?=[\s\d]))\s*(.+)")
 _LONGEST = 200  # characters
 
 Amount = tuple[Number, frozenset[str] | None]
@@ -40,43 +38,69 @@ def read(value: Json) -> Amount | None:
         return value, None
     if not isinstance(value, str) or len(value) > _LONGEST:
         return None
-    return _read_text(" ".join(value.casefold().split()))
+    return _read_text(" ".join(value.split()))
 
 
 def _read_text(text: str) -> Amount | None:
-    sign = -1 if text.startswith("-") else 1
-    text = text.removeprefix("-") if sign < 0 else text
+    sign, text = split_sign(text)
+    found = _read_cents(text) if text.casefold().endswith((" cent", " cents")) else _read_plain(text)
+    if found is None or (sign and found[0].is_signed()):  # --50 is no amount
+        return None
+    return found[0] * (sign or 1), found[1]
+
+
+def _read_plain(text: str) -> tuple[Decimal, frozenset[str] | None] | None:
     text, currency = _without_currency(text)
     amount = _read_amount(text)
-    return None if amount is None else (amount * sign, currency)
+    return None if amount is None else (amount, currency)
+
+
+def _read_cents(text: str) -> tuple[Decimal, frozenset[str] | None] | None:
+    """`50 cents`, or cents behind an amount that names its currency: `five dollars and fifty cents`."""
+    words = text.split()[:-1]
+    alone = _whole_cents(words)
+    if alone is not None:
+        return alone, None
+    for size in (2, 1):
+        cents = _whole_cents(words[-size:])
+        rest = words[:-size]
+        rest = rest[:-1] if rest and rest[-1].casefold() == "and" else rest
+        whole = _read_plain(" ".join(rest))
+        if cents is not None and cents < 1 and whole and whole[1] and not whole[0].is_signed():
+            return whole[0] + cents, whole[1]
+    return None
+
+
+def _whole_cents(words: list[str]) -> Decimal | None:
+    cents = read_number(" ".join(words))
+    return None if cents is None or cents.is_signed() or cents != cents.to_integral_value() else cents / 100
 
 
 def _without_currency(text: str) -> tuple[str, frozenset[str] | None]:
     found = _LEADING.fullmatch(text)
     if found:
-        named = candidates(found[1])
+        named = _named(found[1])
         if named:
             return found[2], named
     if text and text[-1] in "$€£¥₹₩₦":
         return text[:-1].rstrip(), candidates(text[-1])
     words = text.split()
     for size in (3, 2, 1):
-        named = candidates(" ".join(words[-size:])) if len(words) > size else None
+        named = _named(" ".join(words[-size:])) if len(words) > size else None
         if named:
             return " ".join(words[:-size]), named
     return text, None
 
 
+def _named(name: str) -> frozenset[str] | None:
+    """The currencies of a name or code. A code has capitals: `top`, `try`, `cup` and `all` are words."""
+    return None if name.upper() in CODES and not name.isupper() else candidates(name)
+
+
 def _read_amount(text: str) -> Decimal | None:
     amount = read_number(text)
-    if amount is not None:
+    short = _SHORT.fullmatch(text) if amount is None else None
+    if short is None:
         return amount
-    short = _SHORT.fullmatch(text)
-    if short:
-        figures = read_number(short[1])
-        return None if figures is None else figures.scaleb(_SHORT_SCALES[short[2]])
-    parts = _CENTS.fullmatch(text)
-    if not parts:
-        return None
-    whole, cents = read_number(_without_currency(parts[1])[0]), read_number(parts[2])
-    return whole + cents / 100 if whole is not None and cents is not None and cents < 100 else None
+    figures = read_number(short[1])
+    return None if figures is None else figures.scaleb(_SHORT_SCALES[short[2].casefold()])

@@ -21,7 +21,8 @@ TENS = {w: n * 10 for n, w in enumerate(_TEN_NAMES.split(), start=2)}
 TENS["fourty"] = 40
 SCALES = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 _LONGEST = 200  # characters; no number that people say is longer
-_SIGNS = {"minus": -1, "negative": -1, "plus": 1}
+_SIGN = re.compile(r"([-+\u2212]|(?:minus|negative|plus)\b)\s*(.*)", re.IGNORECASE | re.DOTALL)
+_JOINT = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")  # twenty-five
 
 
 def read_figures(text: str) -> Decimal | None:
@@ -36,14 +37,21 @@ def read_number(text: str) -> Decimal | None:
     """
     if len(text) > _LONGEST:
         return None
-    text = text.strip().casefold()
+    sign, text = split_sign(text)
     figures = read_figures(text)
-    if figures is not None:
-        return figures
-    words = text.replace("-", " ").split()
-    sign = _SIGNS.get(words[0]) if words else None
-    value = _read_words(words if sign is None else words[1:])
-    return None if value is None else value * (sign or 1)
+    value = _read_words(_JOINT.sub(" ", text.casefold()).split()) if figures is None else figures
+    if value is None or split_sign(text)[0]:  # --5 is no number
+        return None
+    return value * (sign or 1)
+
+
+def split_sign(text: str) -> tuple[int | None, str]:
+    """The one leading sign (`-`, `minus`, `negative` are -1; `+`, `plus` are 1; else None) and the rest."""
+    text = text.strip()
+    found = _SIGN.fullmatch(text)
+    if found is None:
+        return None, text
+    return (1 if found[1].casefold() in ("+", "plus") else -1), found[2]
 
 
 def _read_words(words: list[str]) -> Decimal | None:
@@ -105,6 +113,6 @@ class _Group:
             return Decimal(TENS[word]), 10
         if self.empty and word in ("a", "an"):
             return Decimal(1), 0
-        figures = read_figures(word) if self.empty else None
+        figures = read_figures(word) if self.empty and word[0] not in "+-" else None
         self._room = 10**9 if figures is not None else self._room
         return figures, 0

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 from pytest_voicebench.matchers.regions import STATES, home, region
 from pytest_voicebench.matchers.text import words
 from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Match, accept, as_text, cannot_tell, reject
 
-_SHORT_FORMS = """ave,av=avenue st,str=street st=saint rd=road blvd=boulevard dr=drive dr=doctor ln=lane hwy=highway
+_SHORT_FORMS = """ave,av=avenue st,str=street st=saint rd=road blvd=boulevard ln=lane hwy=highway
     pkwy=parkway sq=square ct=court pl=place ter,terr=terrace cir=circle apt=apartment ste=suite fl=floor bldg=building
-    n=north s=south e=east w=west ne=northeast nw=northwest se=southeast sw=southwest mt=mount mtn=mountain ft=fort
+    ne=northeast nw=northwest se=southeast sw=southwest mt=mount mtn=mountain ft=fort
     univ=university intl=international ctr=center centre=center stn=station hts=heights jct=junction"""
 
 _FORMS: dict[str, frozenset[str]] = {}
@@ -26,6 +29,15 @@ _NICKNAMES: dict[tuple[str, ...], tuple[str, ...]] = {
         "washington d.c": "washington", "nola": "new orleans", "slc": "salt lake city", "atl": "atlanta",
     }.items()
 }  # fmt: skip
+
+
+_DIRECTIONS = {"n": "north", "s": "south", "e": "east", "w": "west"}
+_LETTERED = frozenset({"street", "st", "str", "avenue", "ave", "av"})  # `E Street` has the name E
+_AFTER_DRIVE = frozenset(
+    {*_DIRECTIONS, *_DIRECTIONS.values(), "ne", "nw", "se", "sw", "apt", "apartment", "unit", "suite"}
+)
+_COMMA = re.compile(r",(?=\s|$)")
+_END = "|"  # stands for a comma while words are read by their place in a part of the name
 
 
 def place(expected: Json, actual: Json, context: Context) -> Match:
@@ -49,12 +61,12 @@ def _compare_regions(wanted: str, given: str) -> Match | None:
     (base, regions), (other, others) = _split(wanted), _split(given)
     if not _same(base, other) or not (regions or others):
         return None
+    if regions == others:
+        return accept("the same place")
     own = home(" ".join(base))
     if own:
         fits = regions <= own and others <= own
         return accept("the same place") if fits else reject(wanted, given, "a place of that name elsewhere")
-    if regions == others:
-        return accept("the same place")
     if regions and others and regions | others <= STATES:
         return reject(wanted, given, "a place of that name elsewhere")
     return cannot_tell(f"{given!r} and {wanted!r} differ by a region; list it as an alias if it is right", "region")
@@ -65,7 +77,7 @@ def _split(name: str) -> tuple[tuple[str, ...], frozenset[str]]:
     base, *rest = [part.strip() for part in name.split(",")]
     regions = [region(" ".join(words(part))) for part in rest if part]
     if rest and None not in regions:
-        return _name(base), frozenset(r for r in regions if r is not None)
+        return _name(base), _narrowest(r for r in regions if r is not None)
     found = words(name)
     for size in (1, 2):
         last = region(" ".join(found[-size:])) if len(found) > size else None
@@ -75,9 +87,28 @@ def _split(name: str) -> tuple[tuple[str, ...], frozenset[str]]:
     return _name(name), frozenset()
 
 
+def _narrowest(regions: Iterable[str]) -> frozenset[str]:
+    """Without the country where its state is named: `Texas, USA` is Texas."""
+    found = frozenset(regions)
+    return found - {"united states"} if found & STATES else found
+
+
 def _name(name: str) -> tuple[str, ...]:
-    found = words(name)
+    """The words of a name, with the abbreviations written out that mean one thing in their place."""
+    found = words(_COMMA.sub(f" {_END} ", name))
+    found = tuple(_written_out(found, at) for at in range(len(found)) if found[at] != _END)
     return _NICKNAMES.get(found, found)
+
+
+def _written_out(found: tuple[str, ...], at: int) -> str:
+    """`N` is north but for a street or avenue of that letter; `Dr` is Drive at the end of a name, else Doctor."""
+    word, after = found[at], found[at + 1] if at + 1 < len(found) else _END
+    if word in _DIRECTIONS:
+        lettered = after in _LETTERED or (at == 1 and found[0] in _LETTERED)
+        return word if lettered else _DIRECTIONS[word]
+    if word == "dr":
+        return "drive" if after == _END or after in _AFTER_DRIVE else "doctor"
+    return word
 
 
 def _same(a: tuple[str, ...], b: tuple[str, ...]) -> bool:

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from pytest_voicebench.conversation import Call, Json
-from pytest_voicebench.metrics.arguments import Rules, extra_arguments, judge_arguments, referred_calls
+from pytest_voicebench.metrics.arguments import Rules, extra_arguments, judge_arguments
 from pytest_voicebench.metrics.assignment import assign
+from pytest_voicebench.references import referred_calls
 from pytest_voicebench.scenario import ExpectedCall
 from pytest_voicebench.scorecard import ArgumentScore, Pair
 

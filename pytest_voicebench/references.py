@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice, product
 from typing import Any, Literal
 
 Json = Any
@@ -12,6 +13,7 @@ Json = Any
 _STEP = r"\.[A-Za-z_][A-Za-z0-9_-]*|\[\d+\]|\[\*\]"
 _REFERENCE = re.compile(rf"\$RESULT_(\d+)(\.[A-Za-z_][A-Za-z0-9_-]*(?:{_STEP})*)")
 _STEPS = re.compile(_STEP)
+_MOST_READINGS = 1000  # of references with [*] inside lists and objects, which multiply
 
 
 class Unresolvable(ValueError):  # noqa: N818 - says what the reference is
@@ -80,3 +82,35 @@ def _descend(value: Json, step: str | int | tuple[Literal["*"]], text: str) -> l
     if not isinstance(value, Mapping) or step not in value:
         raise Unresolvable(f"{text}: no key '{step}'")
     return [value[step]]
+
+
+def expand(value: Json, results: Mapping[int, Json]) -> tuple[Json, ...]:
+    """The values that an expected value may stand for, its references resolved, inside lists and objects too.
+
+    Raises Unresolvable.
+    """
+    if isinstance(value, str):
+        reference = parse(value) if value.startswith("$") else None
+        return (value,) if reference is None else resolve(reference, results)
+    if value is None or isinstance(value, int | float):
+        return (value,)
+    if isinstance(value, list | tuple) and any(True for _ in referred_calls(value)):
+        return tuple(list(one) for one in islice(product(*(expand(v, results) for v in value)), _MOST_READINGS))
+    if isinstance(value, Mapping) and any(True for _ in referred_calls(value)):
+        choices = product(*(expand(v, results) for v in value.values()))
+        return tuple(dict(zip(value, one, strict=True)) for one in islice(choices, _MOST_READINGS))
+    return (value,)
+
+
+def referred_calls(value: Json) -> Iterator[int]:
+    """The indexes of the expected calls that a value refers to, inside lists and objects too."""
+    if isinstance(value, str):
+        reference = parse(value) if value.startswith("$") else None
+        if reference is not None:
+            yield reference.call
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from referred_calls(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from referred_calls(inner)

@@ -6,12 +6,14 @@ import re
 from dataclasses import replace
 
 import pytest
+from builders import call, conversation, expected, scenario
 from failures import Item, crowded, hostile, silent, stale, text
 from golden import FOLDER, check_golden
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_voicebench.scorecard import Times, TurnScore
+from pytest_voicebench.scoring import score
 from pytest_voicebench.writers.plain_text import columns
 
 ITEMS = {"stale": stale(), "silent": silent(), "hostile": hostile(), "crowded": crowded()}
@@ -98,3 +100,15 @@ def _with_title(item: Item, evil: str) -> Item:
     calls = tuple(replace(c, name="t" + evil, reason=evil, arguments={evil: evil}) for c in conversation.calls)
     said = tuple(replace(t, text="t" + evil, heard_text="t" + evil) for t in conversation.transcripts)
     return replace(scenario, title=evil), replace(conversation, calls=calls, transcripts=said), card
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [("invalid arguments: 'x' is too long", "rejected (invalid arguments: 'x' is too long)"), ("", "rejected")],
+)
+def test_a_call_that_only_was_rejected_is_told_as_that(reason: str, told: str) -> None:
+    wanted = scenario(expected("weather", city="Oslo"))
+    made = conversation(call("weather", args={"city": "Oslo"}, status="rejected", reason=reason))
+    lines = text((wanted, made, score(wanted, made))).splitlines()
+    assert lines[0] == f"weather: {told}"
+    assert f"  first     weather: {told}" in lines

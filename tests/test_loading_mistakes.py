@@ -48,6 +48,8 @@ LOADER_ONLY = {  # needs another file, another place in the file, or the calenda
     *("until_twice_in_words", "version_not_first", "words_of_another"),
     *("answer_without_file", "answer_without_function", "default_not_in_enum", "placeholder_unknown"),
     *("required_unknown", "twice_in_a_list"),
+    *("mention_without_words", "references_inside", "requirement_order_of_nothing"),
+    *("options_aliases", "options_approx", "options_names", "options_unknown"),
 }
 
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_voicebench.loading.expectations import SPOKEN_SIGNS
 from pytest_voicebench.metrics.mentions import is_mentioned, tokens
 
 
@@ -81,3 +82,8 @@ def test_a_number_is_found_only_where_it_stands(n: int, m: int) -> None:
 @given(text=st.text(max_size=40))
 def test_any_text_with_a_word_in_it_mentions_itself(text: str) -> None:
     assert is_mentioned(text, text) == bool(tokens(text))
+
+
+@given(st.text())
+def test_a_fact_that_leaves_no_words_is_the_one_that_a_suite_may_not_ask_for(text: str) -> None:
+    assert bool(tokens(text)) == any(c.isalnum() or c in SPOKEN_SIGNS for c in text)

@@ -6,7 +6,7 @@ from itertools import permutations
 from typing import Any
 
 import pytest
-from builders import call, expected, scenario
+from builders import call, expected, parameter, scenario, tool
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -343,3 +343,46 @@ def test_f1_is_symmetric_and_the_harmonic_mean(hits: int, more: int, other: int)
     assert f1(hits, a, b) == f1(hits, b, a)
     if hits:
         assert f1(hits, a, b) == pytest.approx(2 / (a / hits + b / hits))
+
+
+# --- rejected calls, extra arguments
+
+ROUTE = {
+    "route": tool("route", parameter("mode", default="driving", has_default=True)),
+    "search": tool("search"),
+    "book": tool("book", parameter("name"), parameter("flight", match="identifier")),
+}
+
+
+def actuals(wanted: list[ExpectedCall], calls: list[Call]) -> list[int | None]:
+    found = pair_calls(wanted, calls, rules_of(scenario(*wanted, tools=ROUTE)))
+    return [p.actual for p in found]
+
+
+def test_a_rejected_call_matches_nothing_not_even_by_a_default() -> None:
+    calls = [call("route", 10.5, status="rejected"), call("route", 11, args={"mode": "transit"})]
+    assert actuals([expected("route", mode="driving")], calls) == [1]
+
+
+def test_rejected_calls_are_told_apart_by_what_they_asked_for() -> None:
+    calls = [call("route", n, args={"mode": m}, status="rejected") for n, m in ((10.5, "transit"), (11, "walking"))]
+    assert actuals([expected("route", mode="walking"), expected("route", mode="transit")], calls) == [1, 0]
+    sound = call("route", 12, args={"mode": "walking"})
+    assert actuals([expected("route", mode="walking"), expected("route", mode="transit")], [*calls, sound]) == [2, 0]
+
+
+def test_of_calls_that_fit_alike_the_one_with_fewer_extra_arguments_is_meant() -> None:
+    wanted = [expected("search"), expected("book", name="Ann"), expected("book", name="Ann", flight="$RESULT_0.id")]
+    calls = [
+        call("search", 10.5, result={"id": "FL9"}),
+        call("book", 11, args={"name": "Ann", "flight": "FL9"}),
+        call("book", 11.5, args={"name": "Ann"}),
+    ]
+    found = pair_calls(wanted, calls, rules_of(scenario(*wanted, tools=ROUTE)))
+    assert [p.actual for p in found] == [0, 2, 1]
+    assert all(p.strict for p in found)
+
+
+def test_matching_arguments_weigh_more_than_any_number_of_extra_ones() -> None:
+    calls = [call("book", 11), call("book", 12, args={"name": "Ann", **{f"x{n}": n for n in range(9)}})]
+    assert actuals([expected("book", name="Ann")], calls) == [1]

@@ -70,3 +70,30 @@ def test_an_error_that_a_tool_answers_with_is_no_mistake(tmp_path: Path) -> None
         encoding="utf-8",
     )
     assert rehearse(load_suite(folder / "every_step.yaml")) == ()
+
+
+BUNDLE = """
+bundle:
+  description: Keep flights together.
+  parameters:
+    flights: {type: array, items: {type: string}}
+    more: {type: object}
+  returns: {flights: "{flights}", more: "{more}"}
+"""
+CALLS = """
+        - bundle: {flights: ["$RESULT_0.flights[0].flight_id", FL9], more: {price: "$RESULT_0.flights[*].price"}}
+        - track_order: {order_id: "$RESULT_3.flights[0]"}
+        - track_order: {order_id: "$RESULT_3.more.cost"}
+"""
+
+
+def test_references_inside_lists_and_mappings_are_played_as_they_are_scored(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(GOOD, tmp_path / "suite"))
+    with (folder / "tools.yaml").open("a", encoding="utf-8") as file:
+        file.write(BUNDLE)
+    suite = (folder / "references.yaml").read_text(encoding="utf-8")
+    (folder / "references.yaml").write_text(suite.rstrip() + CALLS, encoding="utf-8")
+    mistakes = rehearse(load_suite(folder / "references.yaml"))
+    assert [f"{m.where}: {m.what}" for m in mistakes] == [
+        "first_flight.expect.calls[5].track_order: $RESULT_3.more.cost: no key 'cost'"
+    ]

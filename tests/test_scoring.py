@@ -360,3 +360,24 @@ def test_a_tool_that_the_suite_lacks_is_still_judged() -> None:
 def test_times_are_exact_to_the_tick() -> None:
     found = score(OSLO, conversation(RIGHT, turns=[turn(0.0, 1 / 3)], speech=[(2.0, 3.0)]))
     assert found.times.first_response_latency_s == (to_ticks(2.0) - to_ticks(1 / 3)) / 24_000
+
+
+# --- arguments left out
+
+DRIVE = {"route": tool("route", parameter("mode", default="driving", has_default=True), parameter("to"))}
+
+
+def test_an_argument_left_out_is_its_default_when_that_was_taken_back() -> None:
+    retracted = [Retraction(tool="route", args={"mode": "driving"}, until="no, by train")]
+    wanted = scenario(expected("route", mode="transit"), retracted=retracted, tools=DRIVE)
+    found = score(wanted, conversation(call("route", 9), call("route", 11, args={"mode": "transit"})))
+    assert found.premature_commits == (0,)
+    alone = score(wanted, conversation(call("route", 11)))
+    assert (alone.premature_commits, alone.wrong_causes) == ((0,), {"stale": 1})
+
+
+def test_an_argument_left_out_was_not_invented() -> None:
+    wanted = scenario(expected("route", mode="transit"), text="Take the train", tools=DRIVE)
+    assert score(wanted, conversation(call("route", 11))).wrong_causes == {"other": 1}
+    given_by_the_agent = conversation(call("route", 11, args={"mode": "driving"}))
+    assert score(wanted, given_by_the_agent).wrong_causes == {"invented": 1}

@@ -266,3 +266,24 @@ def test_latencies_do_not_depend_on_when_the_user_began(speech: list[tuple[float
         turns=[turn(1.0 + by, 10.0 + by)], speech=[(a + by, b + by) for a, b in speech], duration_s=40 + by
     )
     assert only_turn(moved).latency_s == only_turn(conversation(speech=speech)).latency_s
+
+
+def test_the_task_belongs_to_the_turn_that_asked_for_it_even_if_answered_in_a_later_one() -> None:
+    found = judged(
+        call("ping", 11, answered_s=21.0),
+        turns=[turn(1.0, 10.0), turn(20.0, 30.0, step=1)],
+        speech=[(11.5, 13.0), (31.0, 33.0)],
+    )
+    assert found.manners.filler is True
+    assert found.times.task_completion_latency_s == 21.0
+
+
+def test_of_several_results_the_last_handed_over_decides_the_turn() -> None:
+    found = judged(
+        call("ping", 11, answered_s=32.0),
+        call("weather", 31, answered_s=31.5),
+        turns=[turn(1.0, 10.0), turn(20.0, 30.0, step=1)],
+        speech=[(13.0, 14.0), (33.0, 34.0)],
+    )
+    assert found.manners.filler is True
+    assert found.times.task_completion_latency_s == 23.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from pytest_voicebench.loading.document import Json, Listing, Mapping, Node, Scalar, plain
 from pytest_voicebench.loading.fields import describe
 from pytest_voicebench.loading.mistakes import Report, did_you_mean, quoted
@@ -57,8 +59,10 @@ def _argument(
     node: Node, parameter: Parameter, where: str, report: Report, calls: int | None, readable: Readable
 ) -> Json:
     value = plain(node)
+    for leaf, text, at in texts_in(node, where):
+        if text.startswith("$RESULT"):
+            _check_reference(text, leaf, at, report, calls)
     if isinstance(value, str) and value.startswith("$RESULT"):
-        _check_reference(value, node, where, report, calls)
         return value
     reason = _misfit(node, value, parameter) or readable.why_not(parameter, value)
     if reason:
@@ -66,6 +70,18 @@ def _argument(
     elif isinstance(node, Listing):
         _check_items(node, parameter, where, report)
     return int(value) if parameter.type == "integer" and isinstance(value, float) and value.is_integer() else value
+
+
+def texts_in(node: Node, where: str) -> Iterator[tuple[Node, str, str]]:
+    """Every text of a value, inside lists and mappings too: its node, the text, where it stands."""
+    if isinstance(node, Mapping):
+        for name, value in node.entries.items():
+            yield from texts_in(value, f"{where}.{name}")
+    elif isinstance(node, Listing):
+        for index, value in enumerate(node.items):
+            yield from texts_in(value, f"{where}[{index}]")
+    elif isinstance(node, Scalar) and isinstance(node.value, str):
+        yield node, node.value, where
 
 
 def _misfit(node: Node, value: Json, parameter: Parameter) -> str | None:

@@ -7,19 +7,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, cast
 
-from pytest_voicebench.loading.arguments import read_arguments
-from pytest_voicebench.loading.document import Mapping, Node
+from pytest_voicebench.loading.arguments import read_arguments, texts_in
+from pytest_voicebench.loading.document import Listing, Mapping, Node, plain
 from pytest_voicebench.loading.fields import Fields, as_items, as_text, as_texts, describe
 from pytest_voicebench.loading.mistakes import Report, did_you_mean, listed, nearest, quoted
 from pytest_voicebench.loading.readable import Readable
 from pytest_voicebench.loading.templates import unreachable
 from pytest_voicebench.phrases import count_phrase
-from pytest_voicebench.references import parse
+from pytest_voicebench.references import parse, referred_calls
 from pytest_voicebench.scenario import Expectation, ExpectedCall, Requirement, Retraction, Step
 from pytest_voicebench.tools import Tool, Toolset
 
 KEYS = ("calls", "mentions", "pass_requires", "ordered", "aliases")
 REQUIREMENTS = ("mentions", "no_interruption", "order", "first_response_s")
+SPOKEN_SIGNS = "$€£¥₹%"  # the signs that the metric `mentions` reads as words
 _BOUND = re.compile(r"(first_response_s) *(<=|<) *([0-9]+(?:\.[0-9]+)?)")
 
 
@@ -37,7 +38,7 @@ def read_expectation(node: Node, where: str, tools: Toolset | None, report: Repo
         calls.append(call or ExpectedCall(tool="", args={}))
     expectation = Expectation(
         calls=tuple(calls),
-        mentions=fields.texts("mentions"),
+        mentions=_mentions(fields, report),
         pass_requires=_requirements(fields, report),
         ordered=fields.flag("ordered"),
         aliases=aliases,
@@ -70,7 +71,7 @@ def _call(
     at = f"{where}.{name}"
     args = read_arguments(node.entries[name], tool, at, report, len(before), readable)
     _check_complete(node.entries[name], tool, at, report)
-    _check_paths(node.entries[name], args, tools, before, at, report)
+    _check_paths(node.entries[name], tools, before, at, report)
     return ExpectedCall(tool=name, args=args, allow_extra=_allow_extra(node, tool, args, where, report))
 
 
@@ -82,18 +83,14 @@ def _check_complete(node: Node, tool: Tool, where: str, report: Report) -> None:
             report.add(node.line, where, f"{tool.name} needs the argument {quoted(parameter.name)}")
 
 
-def _check_paths(
-    node: Node, args: dict[str, object], tools: Toolset, before: Sequence[ExpectedCall], where: str, report: Report
-) -> None:
+def _check_paths(node: Node, tools: Toolset, before: Sequence[ExpectedCall], where: str, report: Report) -> None:
     """References whose path the mock's answer cannot have."""
-    for name, value in args.items():
-        reference = parse(value) if isinstance(value, str) else None
-        if reference is None or reference.call >= len(before) or not isinstance(node, Mapping):
-            continue
-        called = tools.get(before[reference.call].tool)
-        reason = unreachable(reference, called) if called else None
+    for leaf, text, at in texts_in(node, where):
+        reference = parse(text)
+        called = tools.get(before[reference.call].tool) if reference and reference.call < len(before) else None
+        reason = unreachable(reference, called) if reference and called else None
         if reason:
-            report.add(node.lines[name], f"{where}.{name}", f"{value} cannot be resolved: {reason}")
+            report.add(leaf.line, at, f"{text} cannot be resolved: {reason}")
 
 
 def _allow_extra(node: Mapping, tool: Tool, args: dict[str, object], where: str, report: Report) -> tuple[str, ...]:
@@ -107,6 +104,17 @@ def _allow_extra(node: Mapping, tool: Tool, args: dict[str, object], where: str,
         elif name in args:
             report.add(node.lines["allow_extra"], f"{where}.allow_extra", f"{quoted(name)} is expected, not extra")
     return extra
+
+
+def _mentions(fields: Fields, report: Report) -> tuple[str, ...]:
+    """Facts to be said; one without a letter, figure or sign that is read aloud is never heard."""
+    node = fields.get("mentions")
+    for index, item in enumerate(node.items if isinstance(node, Listing) else ()):
+        text = plain(item)
+        if isinstance(text, str) and text.strip() and not any(c.isalnum() or c in SPOKEN_SIGNS for c in text):
+            what = f"{quoted(text)} holds no word: it can never be heard"
+            report.add(item.line, f"{fields.at('mentions')}[{index}]", what)
+    return fields.texts("mentions")
 
 
 def _requirements(fields: Fields, report: Report) -> tuple[Requirement, ...]:
@@ -143,6 +151,13 @@ def _check_requirements(fields: Fields, expectation: Expectation, report: Report
         report.add(node.line, fields.at("pass_requires"), "mentions is required, but nothing stands under mentions")
     if "order" in names and len(expectation.calls) < 2:
         report.add(node.line, fields.at("pass_requires"), "order is required, but there are not two calls")
+    elif "order" in names and not expectation.ordered and not _has_references(expectation):
+        what = "order is required, but nothing sets one: `ordered: true`, or an argument that refers to a result"
+        report.add(node.line, fields.at("pass_requires"), what)
+
+
+def _has_references(expectation: Expectation) -> bool:
+    return any(True for call in expectation.calls for _ in referred_calls(call.args))
 
 
 def _aliases(node: Node | None, where: str, report: Report) -> dict[str, tuple[str, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -10,6 +11,7 @@ from pytest_voicebench.folder_code import FolderCodeError, find_function
 from pytest_voicebench.loading.arguments import fits
 from pytest_voicebench.loading.document import Json, Mapping, Node, Scalar, plain, read_document
 from pytest_voicebench.loading.fields import Fields, describe
+from pytest_voicebench.loading.match_options import read_options
 from pytest_voicebench.loading.mistakes import Report, quoted
 from pytest_voicebench.loading.readable import Readable
 from pytest_voicebench.loading.templates import check_placeholders
@@ -111,9 +113,6 @@ def _parameter(name: str, node: Mapping, where: str, report: Report) -> Paramete
     value = None if default is None else _typed(default, kind, fields.at("default"), report)
     if default is not None and enum and value not in enum:
         report.add(default.line, fields.at("default"), f"{describe(default)} is not in enum")
-    options = fields.get("options")
-    if options is not None and not isinstance(options, Mapping):
-        report.add(options.line, fields.at("options"), f"expected a mapping, got {describe(options)}")
     parameter = Parameter(
         name=name,
         type=cast(JsonType, kind or "string"),
@@ -124,9 +123,11 @@ def _parameter(name: str, node: Mapping, where: str, report: Report) -> Paramete
         enum=tuple(enum),
         format=fields.text("format"),
         match=fields.choice("match", MATCHERS),
-        options=plain(options) if isinstance(options, Mapping) else {},
         constraints=_constraints(fields, report),
     )
+    if parameter.match or "match" not in fields.entries:  # which options there are follows from the matcher
+        options = read_options(fields.get("options"), parameter, fields.at("options"), report)
+        parameter = replace(parameter, options=options)
     _check_enum(parameter, fields, report)
     return parameter
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
-from itertools import islice, product
 
 from pytest_voicebench.conversation import Call, Json
 from pytest_voicebench.matchers import compare_value
 from pytest_voicebench.matchers.exact import json_equal
-from pytest_voicebench.references import Unresolvable, parse, resolve
+from pytest_voicebench.references import Unresolvable, expand
 from pytest_voicebench.scenario import ExpectedCall, Scenario
 from pytest_voicebench.scorecard import ArgumentScore
 from pytest_voicebench.tools import Parameter, Tool, Toolset
-
-_MOST_READINGS = 1000  # of references with [*] inside lists and objects, which multiply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,38 +72,6 @@ def _judge(
         reason=best.reason,
         notes=best.notes,
     )
-
-
-def expand(value: Json, results: Mapping[int, Json]) -> tuple[Json, ...]:
-    """The values that an expected value may stand for, its references resolved, inside lists and objects too.
-
-    Raises Unresolvable.
-    """
-    if isinstance(value, str):
-        reference = parse(value) if value.startswith("$") else None
-        return (value,) if reference is None else resolve(reference, results)
-    if value is None or isinstance(value, int | float):
-        return (value,)
-    if isinstance(value, list | tuple) and any(True for _ in referred_calls(value)):
-        return tuple(list(one) for one in islice(product(*(expand(v, results) for v in value)), _MOST_READINGS))
-    if isinstance(value, Mapping) and any(True for _ in referred_calls(value)):
-        choices = product(*(expand(v, results) for v in value.values()))
-        return tuple(dict(zip(value, one, strict=True)) for one in islice(choices, _MOST_READINGS))
-    return (value,)
-
-
-def referred_calls(value: Json) -> Iterator[int]:
-    """The indexes of the expected calls that a value refers to."""
-    if isinstance(value, str):
-        reference = parse(value) if value.startswith("$") else None
-        if reference is not None:
-            yield reference.call
-    elif isinstance(value, Mapping):
-        for inner in value.values():
-            yield from referred_calls(inner)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from referred_calls(inner)
 
 
 def extra_arguments(expected: ExpectedCall, call: Call, tool: Tool | None) -> tuple[str, ...]:

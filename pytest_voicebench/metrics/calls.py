@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from pytest_voicebench.conversation import Call
-from pytest_voicebench.metrics.arguments import referred_calls
+from pytest_voicebench.references import referred_calls
 from pytest_voicebench.scenario import Expectation
 from pytest_voicebench.scorecard import Pair
 

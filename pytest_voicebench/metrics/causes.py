@@ -45,10 +45,12 @@ def _cause(
     """Stale: a retracted value. Misheard: said by the user, but not in the agent's own transcript of the user.
 
     Invented: a value that neither the user said nor an earlier result held. Values that leave no words to look for
-    (truth values, lists) are `other`.
+    (truth values, lists) are `other`, and so is an argument left out: the agent gave no value, a default is the tool's.
     """
     if any(r.tool == call.name and is_retracted(r, wrong.name, wrong.actual, rules) for r in scenario.retracted):
         return "stale"
+    if call.arguments.get(wrong.name) is None:
+        return "other"
     tool = rules.tools.get(pair.tool)
     parameter = tool.parameters.get(wrong.name) if tool else None
     said = "\n".join(u.text for u in conversation.utterances if u.text) or scenario.stimulus_text

@@ -1,4 +1,4 @@
-"""Which call was made for which expected call: one to one, most matching arguments, ties by time."""
+"""Which call was made for which expected call: one to one, most matching arguments, fewest extra ones, then time."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from pytest_voicebench.conversation import Call, Json
-from pytest_voicebench.metrics.arguments import Rules, extra_arguments, judge_arguments, referred_calls
+from pytest_voicebench.metrics.arguments import Rules, extra_arguments, judge_arguments
 from pytest_voicebench.metrics.assignment import assign
+from pytest_voicebench.references import referred_calls
 from pytest_voicebench.scenario import ExpectedCall
 from pytest_voicebench.scorecard import ArgumentScore, Pair
 
@@ -20,8 +21,7 @@ def pair_calls(expected: Sequence[ExpectedCall], calls: Sequence[Call], rules: R
     a reference is resolved against the recorded result of the call paired with expected n. Calls made at the same time
     are told apart by their arguments, so that the order in which they were logged does not matter.
     """
-    order = sorted(range(len(calls)), key=lambda n: (calls[n].at_ticks, _canonical(calls[n]), n))
-    free = dict.fromkeys(order)  # a set that keeps the order
+    free = dict.fromkeys(_by_time(calls))  # a set that keeps the order
     pairs: dict[int, Pair] = {}
     results: dict[int, Json] = {}
     for layer in _layers(expected):
@@ -40,6 +40,7 @@ def pair_calls(expected: Sequence[ExpectedCall], calls: Sequence[Call], rules: R
 
 
 def _by_time(calls: Sequence[Call]) -> list[int]:
+    """Indexes in order of time; only calls of one moment are written down, to be told apart by their arguments."""
     at = Counter(call.at_ticks for call in calls)
     together = {n: _canonical(call) for n, call in enumerate(calls) if at[call.at_ticks] > 1}
     return sorted(range(len(calls)), key=lambda n: (calls[n].at_ticks, together.get(n, ""), n))
@@ -75,20 +76,39 @@ def _assign_tool(
     if not offered:
         return [Pair(expected=n, actual=None, tool=expected[n].tool) for n in wanted]
     judged = [[judge_arguments(expected[n], calls[a], results, rules) for a in offered] for n in wanted]
-    # A rejected call has no arguments that could match; it is taken where no other call is left.
-    weights = [
-        [
-            sum(s.verdict == "match" for s in scores) + (1 if calls[a].status == "rejected" else 2)
-            for scores, a in zip(row, offered, strict=True)
-        ]
-        for row in judged
-    ]
+    weights = _weights([expected[n] for n in wanted], [calls[a] for a in offered], judged, rules)
     found = assign(weights)
     return [
         Pair(expected=n, actual=None, tool=expected[n].tool)
         if column is None
         else _pair(n, expected[n], offered[column], calls[offered[column]], judged[row][column], rules)
         for row, (n, column) in enumerate(zip(wanted, found, strict=True))
+    ]
+
+
+def _weights(
+    expected: Sequence[ExpectedCall],
+    calls: Sequence[Call],
+    judged: Sequence[Sequence[tuple[ArgumentScore, ...]]],
+    rules: Rules,
+) -> list[list[int]]:
+    """How well each call fits each expected one: matching arguments first, then fewer extra ones; at least 1.
+
+    A rejected call matches nothing, whatever it asked for: it is taken where no other call is left, and what its
+    arguments match only tells it from other rejected ones.
+    """
+    right = [[sum(s.verdict == "match" for s in scores) for scores in row] for row in judged]
+    extra = [[len(extra_arguments(e, call, rules.tools.get(e.tool))) for call in calls] for e in expected]
+    most_extra = max(map(max, extra))
+    base = len(expected) * max(most_extra, *map(max, right)) + 1  # more than all lesser reasons together
+
+    def weight(right: int, extra: int, *, rejected: bool) -> int:
+        matching, near = (1, right) if rejected else (2 + right, 0)
+        return (matching * base + near) * base + most_extra - extra
+
+    return [
+        [weight(r, x, rejected=call.status == "rejected") for r, x, call in zip(rights, extras, calls, strict=True)]
+        for rights, extras in zip(right, extra, strict=True)
     ]
 
 

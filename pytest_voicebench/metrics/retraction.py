@@ -28,9 +28,11 @@ def premature_commits(
 
 
 def is_retracted(retraction: Retraction, name: str, value: Json, rules: Rules) -> bool:
-    """Whether an argument has the value that this entry took back."""
-    if name not in retraction.args or value is None:
-        return False
+    """Whether an argument has the value that this entry took back; one left out has its tool's default."""
     tool = rules.tools.get(retraction.tool)
     parameter = tool.parameters.get(name) if tool else None
+    if value is None and parameter is not None and parameter.has_default:
+        value = parameter.default
+    if name not in retraction.args or value is None:
+        return False
     return compare_value(parameter, retraction.args[name], value, rules.today, rules.aliases).matches

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from pytest_voicebench.conversation import Call, Conversation, to_seconds
+from pytest_voicebench.conversation import Conversation, to_seconds
 from pytest_voicebench.metrics.turns import spans_in_order, turn_at
 from pytest_voicebench.scorecard import LatencyCause, Pair, Times, TurnScore
 from pytest_voicebench.stats import mean
@@ -58,22 +59,32 @@ def task_completion_latency_s(
 
     That is the first heard span that begins at or after the moment when the result of the last expected call was handed
     over; None if an expected call is unpaired or never answered, if nothing was said then, or after an interruption.
+    With several turns the end is that of the turn in which that call was made: the request that it serves.
     """
-    moment = task_done_ticks(conversation.counted_calls, pairs)
-    if moment is None:
+    done = _last_done(conversation, pairs)
+    if done is None or turns[done.turn].interruptions:
         return None
-    onsets = [s.start_ticks for s in spans_in_order(conversation) if s.start_ticks >= moment]
-    place = turn_at(conversation.turns, moment)
-    if not onsets or place is None or turns[place].interruptions:
-        return None
-    return to_seconds(onsets[0] - conversation.turns[place].end_ticks)
+    onsets = [s.start_ticks for s in spans_in_order(conversation) if s.start_ticks >= done.at_ticks]
+    return to_seconds(onsets[0] - conversation.turns[done.turn].end_ticks) if onsets else None
 
 
-def task_done_ticks(calls: Sequence[Call], pairs: Sequence[Pair]) -> int | None:
-    """The moment the result of the last expected call was handed over; None if not all are paired and answered."""
-    answered = [None if p.actual is None else calls[p.actual].answered_ticks for p in pairs]
-    known = [a for a in answered if a is not None]
-    return max(known) if known and len(known) == len(answered) else None
+class _Done(NamedTuple):
+    """When the result of the last expected call was handed over, and the turn in which that call was made."""
+
+    at_ticks: int
+    turn: int
+
+
+def _last_done(conversation: Conversation, pairs: Sequence[Pair]) -> _Done | None:
+    """None if not all expected calls are paired and answered, if there are none, or without turns."""
+    calls = conversation.counted_calls
+    made = [None if p.actual is None else calls[p.actual] for p in pairs]
+    answered = [(c.answered_ticks, c.at_ticks) for c in made if c is not None and c.answered_ticks is not None]
+    if not answered or len(answered) < len(made):
+        return None
+    at_ticks, called = max(answered)
+    turn = turn_at(conversation.turns, called)
+    return None if turn is None else _Done(at_ticks, turn)
 
 
 def _after_user_end_s(conversation: Conversation, turns: Sequence[TurnScore], moment: int) -> float | None:
@@ -93,17 +104,14 @@ def is_preemptive(conversation: Conversation) -> bool | None:
 def is_filler(conversation: Conversation, turns: Sequence[TurnScore], pairs: Sequence[Pair]) -> bool | None:
     """Whether the reply began before the result of the last expected call was handed over.
 
-    None unless the turn is clean (taken, not interrupted) and has calls, and where that moment does not exist because
-    an expected call is unpaired.
+    The reply is that of the turn in which the call was made. None unless that turn is clean (taken, not interrupted)
+    and has calls, and where that moment does not exist because an expected call is unpaired.
     """
-    moment = task_done_ticks(conversation.counted_calls, pairs)
-    place = None if moment is None else turn_at(conversation.turns, moment)
-    if moment is None or place is None:
+    done = _last_done(conversation, pairs)
+    if done is None or turns[done.turn].interruptions:
         return None
-    reply = turns[place].reply_start_s
-    if reply is None or turns[place].interruptions:
-        return None
-    return reply < to_seconds(moment)
+    reply = turns[done.turn].reply_start_s
+    return None if reply is None else reply < to_seconds(done.at_ticks)
 
 
 def spoke_before_first_call(conversation: Conversation) -> bool | None:

@@ -45,7 +45,7 @@ def failure_text(
         "",
         *_call_lines(scenario, conversation, scorecard),
         "",
-        *_difference(scorecard),
+        *_difference(conversation, scorecard),
         *_not_gating(scorecard),
         *_times(conversation, scorecard),
         *(one_line(f"  recording {text}", WIDTH) for text in conversation.warnings[:MOST_WARNINGS]),
@@ -73,10 +73,23 @@ def _reasons(conversation: Conversation, card: Scorecard) -> list[str]:
     wrong = [f"{p.tool}.{a.name}" for p in card.pairs if p.actual is not None for a in p.arguments if _is_wrong(a)]
     if wrong:
         reasons.append(f"wrong: {_counted(wrong)}")
+    reasons += [f"{p.tool}: {_refusal(conversation, p)}" for p in card.pairs if _only_rejected(conversation, p)]
     for name, met in card.requirements.items():
         if not met:
             reasons.append(f"required {name}: {'could not be checked' if met is None else 'not met'}")
     return reasons
+
+
+def _only_rejected(conversation: Conversation, pair: Pair) -> bool:
+    """Whether a pair fails for nothing but that its call was refused."""
+    if pair.actual is None or pair.matches or any(map(_is_wrong, pair.arguments)):
+        return False
+    return conversation.counted_calls[pair.actual].status == "rejected"
+
+
+def _refusal(conversation: Conversation, pair: Pair) -> str:
+    reason = None if pair.actual is None else conversation.counted_calls[pair.actual].reason
+    return f"rejected ({reason})" if reason else "rejected"
 
 
 def _silence(conversation: Conversation) -> str:
@@ -162,7 +175,7 @@ def _call_head(calls: tuple[Call, ...], index: int, card: Scorecard) -> str:
     return " ".join(parts)
 
 
-def _difference(card: Scorecard) -> list[str]:
+def _difference(conversation: Conversation, card: Scorecard) -> list[str]:
     """The first expected call or argument that was not met, with its cause; nothing where all was met."""
     for pair in card.pairs:
         if pair.actual is None:
@@ -170,6 +183,8 @@ def _difference(card: Scorecard) -> list[str]:
         for argument in pair.arguments:
             if _is_wrong(argument):
                 return _argument_difference(pair, argument)
+        if _only_rejected(conversation, pair):
+            return [one_line(f"  first     {pair.tool}: {_refusal(conversation, pair)}", WIDTH)]
     return []
 
 

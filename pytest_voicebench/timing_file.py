@@ -16,6 +16,12 @@ Source = Literal["synthesized", "aligned", "annotated"]
 _DECIMALS = 5  # 10 microseconds: less than half a sample at every rate we read, so that samples come back exactly
 
 
+MIN_RATE_HZ, MAX_RATE_HZ = 8_000, 96_000  # as of the recordings; `audio_files` would load numpy
+MIN_TONE_DBFS = -120.0
+
+Json = Any
+
+
 class TimingFile(NamedTuple):
     """A timing file as read: the timing, where its times come from (None: it does not say), SHA-256 of its bytes."""
 
@@ -67,7 +73,7 @@ def read_timing_file(path: Path) -> TimingFile:
         data = json.loads(written)
     except OSError as error:
         raise TimingError(f"{path}: cannot read the timing file: {error.strerror}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise TimingError(f"{path}: not a JSON file: {error}") from None
     try:
         timing = _timing_of(data)
@@ -85,19 +91,60 @@ def _rounded(seconds: float) -> float:
     return round(float(seconds), _DECIMALS)
 
 
-def _timing_of(data: dict[str, Any]) -> Timing:
+def _timing_of(data: dict[str, Json]) -> Timing:
+    """Raises KeyError for a field that is missing, ValueError or TypeError for one of another form."""
     tone = data.get("tone")
     return Timing(
-        audio_sha256=str(data["audio_sha256"]),
-        rate_hz=int(data["rate_hz"]),
-        speech=tuple((float(a), float(b)) for a, b in data["speech"]),
-        words=tuple((str(text), float(a), float(b)) for text, a, b in data["words"]),
-        voice=data.get("voice"),
-        engine=data.get("engine"),
-        seed=data.get("seed"),
-        unsure=tuple(int(i) for i in data.get("unsure", ())),
-        tone=RoomTone(seed=int(tone["seed"]), level_dbfs=float(tone["level_dbfs"])) if tone else None,
+        audio_sha256=_text("audio_sha256", data["audio_sha256"]),
+        rate_hz=_whole("rate_hz", data["rate_hz"], least=MIN_RATE_HZ, most=MAX_RATE_HZ),
+        speech=tuple((_number("speech", a), _number("speech", b)) for a, b in data["speech"]),
+        words=tuple((_text("words", t), _number("words", a), _number("words", b)) for t, a, b in data["words"]),
+        voice=_text_or_none("voice", data.get("voice")),
+        engine=_text_or_none("engine", data.get("engine")),
+        seed=None if data.get("seed") is None else _whole("seed", data["seed"], least=0),
+        unsure=tuple(_whole("unsure", i, least=0) for i in data.get("unsure", ())),
+        tone=None if tone is None else _tone_of(tone),
     )
+
+
+def _tone_of(tone: dict[str, Json]) -> RoomTone:
+    level_dbfs = _number("tone.level_dbfs", tone["level_dbfs"])
+    if not MIN_TONE_DBFS <= level_dbfs <= 0:
+        raise ValueError(f"tone.level_dbfs: expected a number from {MIN_TONE_DBFS:g} to 0, got {level_dbfs:g}")
+    return RoomTone(seed=_whole("tone.seed", tone["seed"], least=0), level_dbfs=level_dbfs)
+
+
+def _whole(name: str, value: Json, *, least: int, most: int | None = None) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError(f"{name}: expected a whole number, got {_shown(value)}")
+    if value < least or (most is not None and value > most):
+        bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise ValueError(f"{name}: expected a whole number {bounds}, got {_shown(value)}")
+    return value
+
+
+def _number(name: str, value: Json) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise ValueError(f"{name}: expected a number, got {_shown(value)}")
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{name}: the number is too large") from None
+
+
+def _text(name: str, value: Json) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{name}: expected text, got {_shown(value)}")
+    return value
+
+
+def _text_or_none(name: str, value: Json) -> str | None:
+    return None if value is None else _text(name, value)
+
+
+def _shown(value: Json) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 def _check_order(path: Path, timing: Timing) -> None:
@@ -106,6 +153,8 @@ def _check_order(path: Path, timing: Timing) -> None:
         for start, end in spans:
             if not before <= start <= end < float("inf"):
                 raise TimingError(f"{path}: {name}: {start} to {end} s does not follow {before} s; times must ascend")
+            if name == "speech" and start == end:
+                raise TimingError(f"{path}: speech: {start} to {end} s has no length")
             before = start if name == "words" else end
     if any(not 0 <= i < len(timing.words) for i in timing.unsure):
         raise TimingError(f"{path}: unsure: names a word that is not there ({len(timing.words)} words)")

@@ -66,6 +66,30 @@ def test_a_sample_position_survives_the_rounding(position: int, rate_hz: int) ->
         ({"speech": [[0.1, 0.5], [0.4, 0.8]]}, "times must ascend"),
         ({"unsure": [2]}, "a word that is not there"),
         ({"rate_hz": "fast"}, "not a timing file"),
+        ({"rate_hz": "24000"}, 'rate_hz: expected a whole number, got "24000"'),
+        ({"rate_hz": 24000.5}, "rate_hz: expected a whole number, got 24000.5"),
+        ({"rate_hz": True}, "rate_hz: expected a whole number, got true"),
+        ({"rate_hz": 7999}, "rate_hz: expected a whole number from 8000 to 96000, got 7999"),
+        ({"rate_hz": 96001}, "rate_hz: expected a whole number from 8000 to 96000"),
+        ({"audio_sha256": 5}, "audio_sha256: expected text, got 5"),
+        ({"voice": ["slt"]}, "voice: expected text"),
+        ({"seed": -1}, "seed: expected a whole number of at least 0, got -1"),
+        ({"seed": 1.0}, "seed: expected a whole number"),
+        ({"tone": {"seed": -1, "level_dbfs": -50}}, "tone.seed: expected a whole number of at least 0"),
+        ({"tone": {"seed": 1, "level_dbfs": 0.5}}, "tone.level_dbfs: expected a number from -120 to 0, got 0.5"),
+        ({"tone": {"seed": 1, "level_dbfs": -121}}, "tone.level_dbfs: expected a number from -120 to 0"),
+        ({"tone": {"seed": 1, "level_dbfs": float("nan")}}, "tone.level_dbfs: expected a number from -120 to 0"),
+        ({"tone": {"seed": 1, "level_dbfs": "-50"}}, "tone.level_dbfs: expected a number, got"),
+        ({"tone": {"level_dbfs": -50}}, "the field 'seed' is missing"),
+        ({"tone": {}}, "the field 'level_dbfs' is missing"),
+        ({"unsure": [0.5]}, "unsure: expected a whole number, got 0.5"),
+        ({"unsure": [True]}, "unsure: expected a whole number, got true"),
+        ({"unsure": [-1]}, "unsure: expected a whole number of at least 0"),
+        ({"speech": [["0.1", 0.5]]}, 'speech: expected a number, got "0.1"'),
+        ({"speech": [[0.1, 10**400]]}, "speech: the number is too large"),
+        ({"speech": [[0.5, 0.5]]}, "speech: 0.5 to 0.5 s has no length"),
+        ({"words": [[1, 0.1, 0.2]]}, "words: expected text, got 1"),
+        ({"words": [["a", False, 0.2]]}, "words: expected a number, got false"),
     ],
 )
 def test_a_broken_file_is_one_line_that_says_what_is_wrong(
@@ -80,7 +104,7 @@ def test_a_broken_file_is_one_line_that_says_what_is_wrong(
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b'"text"', b"{}", b"\xff\xfe", b'{"rate_hz": 1}'])
+@pytest.mark.parametrize("content", [b"", b"[]", b'"text"', b"{}", b"\xff\xfe", b'{"rate_hz": 1}', b"[" * 100_000])
 def test_anything_else_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "x.json").write_bytes(content)
     with pytest.raises(TimingError, match=r"x\.json"):

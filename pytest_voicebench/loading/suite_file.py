@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Iterator
 from collections.abc import Mapping as MappingOf
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ KEYS = (
     *("voicebench", "kind", "suite", "tools", "speakers", "today", "instructions", "documents", "stimulus", "window"),
     *("settle_s", "max_duration_s", "scenarios"),
 )
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 REQUIRED = ("voicebench", "kind", "suite", "tools", "today", "scenarios")
 KINDS = ("tool_use",)
 _FIRST_BYTES = 4096
@@ -166,7 +168,7 @@ def _speakers(fields: Fields, folder: Folder, report: Report) -> MappingOf[str, 
 def _today(fields: Fields, report: Report) -> date:
     text = fields.text("today")
     try:
-        if text and len(text) == 10:
+        if text and _DATE.fullmatch(text):  # Python also reads 2026-W15-1
             return date.fromisoformat(text)
     except ValueError:
         pass

@@ -53,6 +53,7 @@ class _JumpingSelector(selectors.BaseSelector):
             return []
         self._idle_rounds += 1
         if self._idle_rounds > SPIN_LIMIT:
+            self._idle_rounds = 0  # what spins is cancelled next, and that takes rounds too
             raise VirtualTimeError("the agent spins: it never waits for time to pass")
         return []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 import time
 
@@ -105,3 +106,21 @@ def test_spinning_without_waiting_is_an_error_instead_of_a_hang(monkeypatch):
 
     with pytest.raises(VirtualTimeError, match="spins"):
         run(spin())
+
+
+def test_a_spinning_task_is_ended_with_its_loop(monkeypatch, caplog):
+    monkeypatch.setattr("pytest_voicebench.clock.SPIN_LIMIT", 1000)
+    ended = []
+
+    async def spin():
+        try:
+            while True:  # noqa: ASYNC110 - the fault under test
+                await asyncio.sleep(0)
+        finally:
+            ended.append(True)
+
+    with pytest.raises(VirtualTimeError, match="spins"):
+        run(spin())
+    gc.collect()
+    assert ended == [True]
+    assert "Task was destroyed" not in caplog.text

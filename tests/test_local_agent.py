@@ -35,6 +35,7 @@ needs_voice = pytest.mark.skipif(
 )
 
 
+@needs_models
 def test_the_description_names_every_threshold_and_cost():
     agent = LocalAgent(endpoint_s="1.2", beam="1", voice="auto")
     assert isinstance(agent, Agent)
@@ -106,6 +107,10 @@ def test_no_voice_is_told_with_the_command(monkeypatch):
     monkeypatch.setattr(voice.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(AgentAbsent, match=r"install flite, or pip install .pytest-voicebench\[local\]"):
         voice.find_voice("auto")
+
+
+@needs_models
+def test_a_voice_that_does_not_exist_is_refused_with_those_that_do():
     with pytest.raises(ValueError, match="'opera' is not one of"):
         LocalAgent(voice="opera", model="some-folder")
 

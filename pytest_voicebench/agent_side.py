@@ -94,7 +94,7 @@ class AgentSide:
         except Unsupported as reason:
             self.unsupported = reason
         except BaseException as error:  # an adapter's bug must not take the run down
-            if is_our_cancelling(error):
+            if is_our_cancelling(error, self.clock):
                 raise
             if not self.closed:
                 self.problem("infrastructure", f"the agent's {what}() raised {named(error)}")
@@ -108,7 +108,7 @@ class AgentSide:
                     return
                 await self._handle(line, event)
         except BaseException as error:  # an adapter's bug must not take the run down
-            if is_our_cancelling(error):
+            if is_our_cancelling(error, self.clock):
                 raise
             self.problem("infrastructure", f"the agent's receive() raised {named(error)}")
         finally:
@@ -193,9 +193,14 @@ class AgentSide:
             self._resampled = None
 
 
-def is_our_cancelling(error: BaseException) -> bool:
-    """Whether an exception is this task being cancelled, and not a CancelledError that somebody else's code raised."""
-    task = asyncio.current_task()
+def is_our_cancelling(error: BaseException, clock: Clock) -> bool:
+    """Whether an exception is this conversation being ended, and not one that somebody else's code raised.
+
+    A task that is cancelled gets CancelledError; a coroutine that is thrown away with its loop gets GeneratorExit.
+    """
+    if isinstance(error, GeneratorExit):
+        return not clock.is_running()
+    task = asyncio.current_task() if clock.is_running() else None
     return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
 
 

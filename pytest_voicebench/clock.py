@@ -112,6 +112,10 @@ class Clock:
         """Whether the first block has left."""
         return self._zero_s is not None
 
+    def is_running(self) -> bool:
+        """Whether the conversation's loop still runs."""
+        return self._loop.is_running()
+
     def start(self) -> None:
         """Make this moment tick 0."""
         self._zero_s = self._loop.time()

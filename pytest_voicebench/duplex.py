@@ -117,7 +117,7 @@ class _Duplex:
         except AgentAbsent as error:
             self.side.problem("agent_absent", str(error))
         except BaseException as error:  # any failure to connect is the same outcome
-            if is_our_cancelling(error):
+            if is_our_cancelling(error, self.clock):
                 raise
             late = limit is not None and limit.expired()
             told = f"no connection within {CONNECT_TIMEOUT_S:.0f} s" if late else f"connect() failed: {named(error)}"
@@ -142,7 +142,7 @@ class _Duplex:
             async with asyncio.timeout(CLOSE_TIMEOUT_S):
                 await context.__aexit__(None, None, None)
         except BaseException as error:  # what was recorded counts, however the line ends
-            if is_our_cancelling(error):
+            if is_our_cancelling(error, self.clock):
                 raise
             self.side.problem("agent", f"closing the line failed: {named(error)}")
 

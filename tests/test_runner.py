@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 import threading
 from concurrent.futures import CancelledError
+from contextlib import asynccontextmanager
 
 import pytest
 
+from pytest_voicebench.clock import VirtualTimeError
 from pytest_voicebench.runner import Runner
 from tests import stage
 from tests.scripted import Scripted, sound
@@ -66,3 +69,24 @@ def test_closing_cancels_a_conversation_in_progress(tmp_path, clock):
     with pytest.raises((CancelledError, asyncio.CancelledError)):
         future.result(timeout=30)
     assert agent.closed
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_spinning_agent_ends_its_conversation_and_leaves_nothing_behind(tmp_path, runner, monkeypatch, caplog):
+    monkeypatch.setattr("pytest_voicebench.clock.SPIN_LIMIT", 10_000)
+
+    class Spinning(Scripted):
+        def connect(self, setup):
+            return spin()
+
+    @asynccontextmanager
+    async def spin():
+        while True:  # noqa: ASYNC110 - the fault under test
+            await asyncio.sleep(0)
+        yield
+
+    agent = Spinning([])
+    with pytest.raises(VirtualTimeError, match="spins"):
+        runner.submit(stage.scenario(tmp_path), agent).result(timeout=60)
+    gc.collect()
+    assert "Task was destroyed" not in caplog.text

@@ -13,6 +13,7 @@ import pytest
 
 from pytest_voicebench.clock import VirtualTimeError
 from pytest_voicebench.runner import Runner
+from pytest_voicebench.scenario import Step
 from tests import stage
 from tests.scripted import Scripted, sound
 
@@ -60,8 +61,8 @@ def test_virtual_conversations_have_a_fresh_loop_each(tmp_path, runner):
 @pytest.mark.parametrize("clock", ["virtual", "wall"])
 def test_closing_cancels_a_conversation_in_progress(tmp_path, clock):
     runner, begun = Runner(), threading.Event()
-    endless = stage.scenario(tmp_path, stage.say(tmp_path, "one"), window="fixed", max_duration_s=10_000_000.0)
-
+    for_ever = Step(kind="wait", seconds=1_000_000.0)
+    endless = stage.scenario(tmp_path, stage.say(tmp_path, "one"), for_ever, max_duration_s=10_000_000.0)
     agent = Scripted([], clock=clock)
     future = runner.submit(endless, agent, progress=lambda _: begun.set())
     assert begun.wait(timeout=30)

@@ -83,12 +83,14 @@ async def conversation(
 
     What is not the agent's fault is an error of this fixture: agent_absent, infrastructure, invalid_measurement, suite.
     """
+    from pytest_voicebench.speech import detect_speech
+
     attempt = request.node.stash.get(attempt_key, None)
     info = _info_of(agent)
     if attempt is not None:
         attempt.agent = info
     held = await _hold(scenario, agent, _voicebench_runner, request.config, attempt)
-    held = _with_speech(held)
+    held = detect_speech(held)
     if attempt is not None:
         attempt.conversation = held
         _save(held, run_folder(request.config).path / attempt.folder)
@@ -160,12 +162,6 @@ def _stop_if_asked(folder: RunFolder, future: Future[Conversation]) -> None:
         pytest.exit("the run was stopped", returncode=pytest.ExitCode.INTERRUPTED)
 
 
-def _with_speech(held: Conversation) -> Conversation:
-    from pytest_voicebench.speech import detect_speech
-
-    return detect_speech(held) if held.recording is not None else held
-
-
 def _save(held: Conversation, folder: Path) -> None:
     """Keep the evidence before anything is concluded from it."""
     from pytest_voicebench.conversation_files import save_conversation
@@ -183,7 +179,7 @@ def _raise_problem(scenario: Scenario, held: Conversation, attempt: Attempt | No
     problem = next((p for p in (*held.problems, *measurement_problems(scenario, held)) if p.kind != "agent"), None)
     if problem is None:
         return
-    if attempt is not None and problem.kind != "agent":
+    if attempt is not None and problem.kind != "agent":  # asked again for the type checker, which forgets the search
         attempt.error_kind = problem.kind
     pytest.fail(f"{problem.kind}: {problem.message}", pytrace=False)
 

@@ -1,5 +1,7 @@
 """Collecting 1,000 scenarios against 1,000 parametrized functions: `python benchmarks/collection.py [ROUNDS]`.
 
+Against collecting the functions, and against running them, as `pytest` with such a file does.
+
 The scenarios are those of loading.py: each with two retractions, a recording and a timing file. Whole processes of the
 same pytest, the plugin installed in both, one after the other in turn, because the machine may be busy with other work.
 """
@@ -35,14 +37,15 @@ def main() -> None:
         runs: dict[str, list[Measured]] = {name: [] for name in cases}
         for round_number in range(rounds + 1):
             for name, (place, arguments) in cases.items():
-                measured = measure_pytest(place, "--collect-only", *arguments)
+                measured = measure_pytest(place, *arguments)
                 if round_number:  # the first compiles and fills the disk's cache
                     runs[name].append(measured)
     print(f"{'medians of ' + str(rounds) + ' processes':42}  wall s   CPU s   peak MB")
     for name, found in runs.items():
         wall_s, cpu_s, peak_mb = (median(getattr(m, f) for m in found) for f in ("wall_s", "cpu_s", "peak_mb"))
         print(f"{name:42} {wall_s:7.2f} {cpu_s:7.2f} {peak_mb:9.0f}")
-    for over, under in (("scenarios", "functions"), ("one test", "without")):
+    ratios = (("scenarios", "functions collected"), ("scenarios", "functions run"), ("one test", "without"))
+    for over, under in ratios:
         for what in ("wall_s", "cpu_s"):
             print(f"{over} / {under}, {what[:-2]:4}: {_ratio(runs, over, under, what):.2f}")
 
@@ -57,10 +60,11 @@ def _cases(folder: Path) -> dict[str, tuple[Path, tuple[str, ...]]]:
     write_suite(folder / "scenarios", COUNT)
     (folder / "scenarios" / "pytest.ini").write_text(INI, encoding="utf-8")
     return {
-        f"scenarios: {COUNT} of a suite file": (folder / "scenarios", ("suite.yaml",)),
-        f"functions: {COUNT} parametrized": (folder / "functions", ()),
-        "one test and no suite": (folder / "one", ()),
-        "without the plugin: one test": (folder / "one", ("-p", "no:voicebench")),
+        f"scenarios: {COUNT} of a suite file": (folder / "scenarios", ("--collect-only", "suite.yaml")),
+        f"functions collected: {COUNT} parametrized": (folder / "functions", ("--collect-only",)),
+        f"functions run: {COUNT} parametrized": (folder / "functions", ()),
+        "one test and no suite": (folder / "one", ("--collect-only",)),
+        "without the plugin: one test": (folder / "one", ("--collect-only", "-p", "no:voicebench")),
     }
 
 

@@ -133,7 +133,8 @@ class Chunk:
 class Transcribed:
     """Text an agent gave for a voice. `heard_text` is the part of an agent's reply that was played.
 
-    `estimated` says that `heard_text` was cut in proportion to the audio heard, not by word times.
+    `estimated` says that `heard_text` was cut in proportion to the audio heard, not by word times. `source` tells the
+    agent's own text from what a recogniser made of its voice.
     """
 
     speaker: Literal["user", "agent"]
@@ -143,6 +144,7 @@ class Transcribed:
     words: tuple[Word, ...] = ()
     heard_text: str | None = None
     estimated: bool = False
+    source: Literal["provider", "recognised"] = "provider"
 
 
 CallStatus = Literal["executed", "failed", "rejected", "cancelled"]
@@ -196,6 +198,23 @@ class Problem:
     at_ticks: int | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reported:
+    """What a result file of the official scripts says of its own conversation, as written there.
+
+    Times are seconds from the start of its stream, of any sign, and belong to the official scores only: 0 can mean
+    unknown, and a number can stand for silence. `words` and `user_words` are (text, start, end).
+    """
+
+    provider: str
+    status: str
+    user_end_s: float | None = None
+    agent_start_s: float | None = None
+    transcript: str = ""
+    words: tuple[tuple[str, float | None, float | None], ...] = ()
+    user_words: tuple[tuple[str, float | None, float | None], ...] = ()
+
+
 EndReason = Literal["settled", "window", "line_closed", "max_duration", "no_response", "user_ended", "problem"]
 
 
@@ -212,7 +231,8 @@ class Conversation:
     """The evidence of one item: cassette, unit of exchange, and the only thing scores are made from.
 
     `agent_speech` is None until speech was detected. `recording` is saved as audio.flac (user left, agent right),
-    everything else as conversation.json. `warnings` are remarks on the user's recordings, one line each.
+    everything else as conversation.json. `warnings` are remarks on the user's recordings, one line each. `reported` is
+    given where the conversation was held by somebody else's scripts and imported.
     """
 
     item_id: str
@@ -234,6 +254,7 @@ class Conversation:
     state: Json = None
     state_sha256_before: str | None = None
     state_sha256_after: str | None = None
+    reported: Reported | None = None
     format: int = FORMAT
     recording: Recording | None = field(default=None, repr=False, compare=False)
 

@@ -29,6 +29,7 @@ class Facts:
     speaker: str | None
     expected_calls: int
     has_retraction: bool
+    state_rollback: bool = False
     known_issue: str | None = None
     scenario_sha256: str = ""
     expect_sha256: str = ""

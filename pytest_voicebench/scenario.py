@@ -146,6 +146,7 @@ class Scenario:
     `id` is the scenario's, `item_id` adds the speaker where the scenario has several. `steps` is empty when
     `generator` names a function `module:function` in the suite's folder that yields steps at run time.
     `sha256` covers everything that shapes the conversation (stimulus, tools, instructions), `expect_sha256` the rest.
+    `state_rollback` (the request takes something back) and `latency_profile` are labels of the official release.
     """
 
     id: str
@@ -167,6 +168,8 @@ class Scenario:
     skip: str | None = None
     known_issue: str | None = None
     max_duration_s: float | None = None
+    state_rollback: bool = False
+    latency_profile: str | None = None
 
     @property
     def stimulus_text(self) -> str:

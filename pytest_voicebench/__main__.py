@@ -13,6 +13,7 @@ COMMANDS = {
     "synthesize": ("pytest_voicebench.commands.synthesize:run", "speak the text of new scenarios"),
     "annotate": ("pytest_voicebench.commands.annotate:run", "make the timing file of a recording and its text"),
     "speech": ("pytest_voicebench.commands.speech:run", "print the speech that the harness hears in a recording"),
+    "match": ("pytest_voicebench.commands.match:run", "compare two values as a matcher does"),
     "report": ("pytest_voicebench.commands.report:run", "print a run's tables again"),
     "merge": ("pytest_voicebench.commands.merge:run", "join run folders, or lay a rerun over a run"),
 }

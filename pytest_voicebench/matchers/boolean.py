@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Match, cannot_tell, reject
+from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, cannot_tell, reject
 
 _WORDS = {
     "true": True, "yes": True, "on": True, "y": True, "1": True, "yeah": True, "yep": True,
@@ -27,3 +27,6 @@ def read(value: Json) -> bool | None:
     if isinstance(value, int) and value in (0, 1):
         return bool(value)
     return _WORDS.get(value.strip().casefold()) if isinstance(value, str) else None
+
+
+KIND = Kind(compare=boolean, reads=lambda value, _: read(value) is not None, what="a yes or no")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Match, accept, cannot_tell, reject
+from collections.abc import Mapping
+
+from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, cannot_tell, reject
 
 _ALL_CODES = """
     AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF
@@ -129,8 +131,15 @@ def currency(expected: Json, actual: Json, context: Context) -> Match:
 
 
 def _meant(name: str, context: Context) -> frozenset[str] | None:
-    named = context.options.get("names") or {}
-    for key, codes in named.items():
+    named = context.options.get("names")
+    for key, codes in named.items() if isinstance(named, Mapping) else ():
         if str(key).casefold() == name.casefold().strip():
             return frozenset([codes] if isinstance(codes, str) else codes)
     return candidates(name)
+
+
+def _is_readable(value: Json, context: Context) -> bool:
+    return isinstance(value, str) and _meant(value, context) is not None
+
+
+KIND = Kind(compare=currency, reads=_is_readable, what="a currency", options=("names",))

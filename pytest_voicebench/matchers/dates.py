@@ -7,8 +7,9 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from pytest_voicebench.matchers.duration import read as read_duration
 from pytest_voicebench.matchers.numerals import TENS, UNITS
-from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Match, accept, cannot_tell, reject
+from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, cannot_tell, reject
 
 _ISO = re.compile(
     r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[t ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:z|[+-]\d{2}:?\d{2})?)?"
@@ -53,7 +54,7 @@ class Reading:
 
 
 def date(expected: Json, actual: Json, context: Context) -> Match:
-    """The same day.
+    """The same day, or one within `approx` (`2 days`).
 
     An expected date without a year leaves the year free. With one it counts, and an actual date without a year is the
     next such day on or after `today`. `10/07` has two readings: wrong only if both are, otherwise cannot_tell.
@@ -67,7 +68,8 @@ def date(expected: Json, actual: Json, context: Context) -> Match:
         return cannot_tell(f"the expected value {expected!r} is not a date that can be read")
     if not given:
         return _unread(expected, actual)
-    verdicts = {_same_day(w, g, context.today) for w in wanted for g in given}
+    leeway = _leeway(context)
+    verdicts = {_same_day(w, g, context.today, leeway) for w in wanted for g in given}
     if verdicts == {True}:
         return _weekday_fits(given[0], actual, context.today) or accept("the same day")
     if verdicts == {False}:
@@ -87,7 +89,22 @@ def _unread(expected: str, actual: str) -> Match:
     return reject(expected, actual, "not a date that can be read")
 
 
-def _same_day(wanted: Reading, given: Reading, today: dt.date | None) -> bool | None:
+def is_tolerance(text: str) -> bool:
+    """Whether a text can be an `approx` of dates: whole days."""
+    found = read_duration(text)
+    return found is not None and not found.months and not found.seconds % 86_400
+
+
+def _leeway(context: Context) -> dt.timedelta:
+    approx = context.options.get("approx")
+    found = read_duration(approx) if isinstance(approx, str) else None
+    return dt.timedelta(days=int(found.seconds // 86_400)) if found else dt.timedelta(0)
+
+
+def _same_day(wanted: Reading, given: Reading, today: dt.date | None, leeway: dt.timedelta) -> bool | None:
+    if leeway:
+        a, b = _day(wanted, today), _day(given, today)
+        return None if a is None or b is None else abs(a - b) <= leeway
     if (wanted.month, wanted.day) != (given.month, given.day):
         return False
     if wanted.year is None or wanted.year == given.year:
@@ -99,16 +116,17 @@ def _same_day(wanted: Reading, given: Reading, today: dt.date | None) -> bool | 
 
 def _weekday_fits(given: Reading, actual: str, today: dt.date | None) -> Match | None:
     """None where a weekday in the text agrees, or none is given; the doubt otherwise."""
-    if given.weekday is None or (given.year is None and today is None):
-        return None
-    day = (
-        dt.date(given.year, given.month, given.day)
-        if given.year
-        else next_such_day(given.month, given.day, today or dt.date.min)
-    )
-    if day.weekday() == given.weekday:
+    day = None if given.weekday is None else _day(given, today)
+    if day is None or day.weekday() == given.weekday:
         return None
     return cannot_tell(f"{actual!r} names a weekday that this day is not", "weekday_mismatch")
+
+
+def _day(reading: Reading, today: dt.date | None) -> dt.date | None:
+    """The day of the calendar; None where the year is open and today is not known."""
+    if reading.year is not None:
+        return dt.date(reading.year, reading.month, reading.day)
+    return None if today is None else next_such_day(reading.month, reading.day, today)
 
 
 def next_such_day(month: int, day: int, today: dt.date) -> dt.date:
@@ -211,3 +229,11 @@ def _valid(reading: Reading) -> tuple[Reading, ...]:
         except ValueError:
             return ()
     return (reading,)
+
+
+KIND = Kind(
+    compare=date,
+    reads=lambda value, context: isinstance(value, str) and bool(read(value, context.today)),
+    what="a day of the calendar",
+    tolerance=is_tolerance,
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Match, accept, as_text, reject
+from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, as_text, reject
 
 _JOINTS = re.compile(r"[\s_\-]+")
 
@@ -31,3 +31,6 @@ def enum(expected: Json, actual: Json, context: Context) -> Match:
 def fold(text: str) -> str:
     """The value with case and joints folded."""
     return _JOINTS.sub(" ", text.strip()).casefold()
+
+
+KIND = Kind(compare=enum, options=("enum",), words=True)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from pytest_voicebench.matchers.currency import CODES, candidates
 from pytest_voicebench.matchers.number import Number, close
 from pytest_voicebench.matchers.numerals import read_number, split_sign
-from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Match, cannot_tell, reject
+from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, cannot_tell, reject
 
 _SHORT = re.compile(r"([+-]?[\d,]*\.?\d+)\s?(k|m|mm|bn|b|grand)", re.IGNORECASE)
 _SHORT_SCALES = {"k": 3, "grand": 3, "m": 6, "mm": 6, "b": 9, "bn": 9}
@@ -104,3 +104,6 @@ def _read_amount(text: str) -> Decimal | None:
         return amount
     figures = read_number(short[1])
     return None if figures is None else figures.scaleb(_SHORT_SCALES[short[2].casefold()])
+
+
+KIND = Kind(compare=money, reads=lambda value, _: read(value) is not None, what="an amount", share=True)

@@ -6,7 +6,7 @@ import math
 from decimal import Decimal
 
 from pytest_voicebench.matchers.numerals import read_number
-from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Match, cannot_tell, reject
+from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, cannot_tell, reject
 
 FLOAT_TOLERANCE = 1e-9
 """Relative; binary fractions that differ by less are the same number written twice."""
@@ -46,3 +46,6 @@ def close(wanted: Number, given: Number, context: Context) -> bool:
     if a == a.to_integral_value() and b == b.to_integral_value():
         return a == b
     return abs(a - b) <= Decimal(FLOAT_TOLERANCE) * max(abs(a), abs(b))
+
+
+KIND = Kind(compare=number, reads=lambda value, _: read(value) is not None, what="a number", share=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from pytest_voicebench.matchers.regions import STATES, home, region
 from pytest_voicebench.matchers.text import words
-from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Match, accept, as_text, cannot_tell, reject
+from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, as_text, cannot_tell, reject
 
 _SHORT_FORMS = """ave,av=avenue st,str=street st=saint rd=road blvd=boulevard ln=lane hwy=highway
     pkwy=parkway sq=square ct=court pl=place ter,terr=terrace cir=circle apt=apartment ste=suite fl=floor bldg=building
@@ -122,3 +122,6 @@ def _same_word(a: str, b: str) -> bool:
 
 def _forms(word: str) -> frozenset[str]:
     return _FORMS.get(word) or frozenset({word})
+
+
+KIND = Kind(compare=place, words=True)

@@ -43,6 +43,27 @@ Matcher = Callable[[Json, Json, Context], Match]
 EQUAL = Match(verdict="match", reason="equal")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """What `match: NAME` stands for: the comparison, and what the loader must know to check a suite against it.
+
+    `reads` says whether an expected value is one that the matcher can read, `what` names such values in a sentence;
+    None where any text is. `options` are those beside `aliases`, `set` and `approx`. `approx` may be a share where
+    `share` is true, and a text that `tolerance` takes, such as `2 days`. Figures are compared as numbers where the kind
+    is one of `words`. A `whole` kind takes lists and objects as they are; the others take their leaves.
+    """
+
+    compare: Matcher
+    reads: Callable[[Json, Context], bool] | None = None
+    what: str = ""
+    options: tuple[str, ...] = ()
+    share: bool = False
+    tolerance: Callable[[str], bool] | None = None
+    words: bool = False
+    whole: bool = False
+    custom: bool = False  # a user's: its options are its own, and a value need not match itself
+
+
 def accept(reason: str, *notes: str) -> Match:
     """A match."""
     return Match(verdict="match", reason=reason, notes=notes)

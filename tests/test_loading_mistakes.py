@@ -49,7 +49,7 @@ LOADER_ONLY = {  # needs another file, another place in the file, or the calenda
     *("answer_without_file", "answer_without_function", "default_not_in_enum", "placeholder_unknown"),
     *("required_unknown", "twice_in_a_list"),
     *("mention_without_words", "references_inside", "requirement_order_of_nothing"),
-    *("options_unknown"),
+    "options_unknown",
 }
 
 

@@ -63,14 +63,18 @@ def read_rules(node: Node, parameter: Parameter, where: str, report: Report) -> 
 def _checked(node: Mapping, parameter: Parameter, where: str, report: Report, beside: Sequence[str]) -> dict[str, Json]:
     kind = find_kind(kind_of(parameter, ""))
     if kind.custom:
-        return plain(node)
+        return _plain(node)
     before = len(report.mistakes)
     fields = Fields(node, where, report, (*beside, *known_options(parameter)))
     checks = _CHECKS | {"approx": partial(_approx, _kind_of_figures(kind, parameter)), "unit": partial(_unit, kind)}
     for name, value in node.entries.items():
         if name in checks and name not in beside:
             checks[name](value, fields.at(name), report)
-    return plain(node) if len(report.mistakes) == before else {}
+    return _plain(node) if len(report.mistakes) == before else {}
+
+
+def _plain(node: Mapping) -> dict[str, Json]:
+    return {name: plain(value) for name, value in node.entries.items()}
 
 
 def known_options(parameter: Parameter) -> tuple[str, ...]:

@@ -56,7 +56,7 @@ def _find(target: str) -> Callable[..., Any]:
         module = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:
         raise CustomMatcherError(f"{module_name} cannot be imported: {_one_line(error)}") from None
-    function = getattr(module, name, None)
+    function: Callable[..., Any] | None = getattr(module, name, None)
     if function is None:
         raise CustomMatcherError(f"{module_name} has no {name}")
     if not callable(function):

@@ -25,7 +25,7 @@ _ISO_UNITS = ("year", "month", "week", "day", "hour", "minute", "second")
 _CLOCK = re.compile(r"\d+:[0-5]\d(?::[0-5]\d)?")
 _TIGHT = re.compile(r"(?<=\d)(?=[a-z])|(?<=[a-z])(?=\d)")
 _HALVES = {"half": Decimal("0.5"), "quarter": Decimal("0.25"), "three quarters": Decimal("0.75")}
-_VAGUE = frozenset("few several some while bit about around roughly almost nearly over under".split())
+_VAGUE = frozenset(["few", "several", "some", "while", "bit", "about", "around", "roughly", "almost", "nearly", "over", "under"])
 _LONGEST = 120  # characters
 UNITS = tuple(_SECONDS) + tuple(_MONTHS)
 
@@ -111,7 +111,7 @@ def read(text: str) -> Length | None:
 
 def _words(text: str) -> list[str]:
     """Words where commas part them, but not inside figures: `1,500 seconds`, `1 hour, 5 minutes`."""
-    return _TIGHT.sub(" ", re.sub(r",(?!\d{3}\b)", " ", text).replace("-", " ")).split()
+    return _TIGHT.sub(" ", re.sub(r",(?!\d{3}\b)", " ", re.sub(r"(?<=\w)-(?=\w)", " ", text))).split()
 
 
 def _read_words(words: list[str]) -> Length | None:

@@ -10,11 +10,15 @@ from pytest_voicebench.matchers.spelled import spell_digits
 from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, cannot_tell, reject
 
 _EXTENSION = re.compile(r"(.+?)(?:[\s,;]*\b(?:extension|ext\.?)|(?<=\d)[\s,;]*(?:\bx|x|#))\s*([\w\s-]+)", re.IGNORECASE)
-_INTERNATIONAL = re.compile(r"\s*(?:tel:)?\s*(\+|plus\b|00(?=\s?[1-9])|011(?=[\s-]))\s*(.+)", re.IGNORECASE | re.DOTALL)
+_INTERNATIONAL = re.compile(r"\s*(\+|plus\b|00(?=\s?[1-9])|011(?=[\s-]))\s*(.+)", re.IGNORECASE | re.DOTALL)
 _TRUNK = re.compile(r"\(0\)")
 _LONGEST = 120  # characters
 _FEWEST, _MOST = 3, 15  # digits; 15 by ITU-T E.164
 _AMERICAN = 10  # digits of a number of the North American plan, country code 1
+_LOCAL = 7  # digits; shorter numbers, such as 911, have no country code
+_COUNTRIES = re.compile(
+    r"1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|(?:2[1-689]|3[578]|42|5[09]|6[7-9]|8[0578]|9[679])\d"
+)  # calling codes of ITU-T E.164
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,27 +43,32 @@ def phone(expected: Json, actual: Json, context: Context) -> Match:
     if wanted.extension != given.extension:
         return reject(expected, actual, "another extension")
     wanted, given = _with_country(wanted, context), _with_country(given, context)
+    if wanted.digits == given.digits and wanted.international == given.international:
+        return accept("the same number")
     if wanted.international == given.international:
-        return accept("the same number") if wanted.digits == given.digits else reject(expected, actual)
+        same = _without_one(wanted.digits) == _without_one(given.digits) and not wanted.international
+        return accept("the same number") if same else reject(expected, actual)
     full, local = (wanted, given) if wanted.international else (given, wanted)
-    if full.digits.endswith(local.digits.removeprefix("0")) and 0 < len(full.digits) - len(local.digits) + 1 <= 4:
+    if full.digits.startswith("1") and full.digits[1:] == _without_one(local.digits):
+        return accept("the same number")
+    national = local.digits.removeprefix("0")
+    if full.digits.endswith(national) and _COUNTRIES.fullmatch(full.digits.removesuffix(national)):
         return cannot_tell(f"{actual!r} and {expected!r} differ by a country code; say `country`", "country_code")
     return reject(expected, actual)
 
 
 def _with_country(number: Phone, context: Context) -> Phone:
-    """The number in its international form, where the option or the form of the number tells it."""
-    if number.international:
+    """The number in its international form, where the option `country` gives the code of numbers without one."""
+    country = context.options.get("country")
+    if number.international or country is None or len(number.digits) < _LOCAL:
         return number
-    country, digits = context.options.get("country"), number.digits
-    if country is not None and len(digits) >= 7:
-        national = digits.removeprefix("1") if str(country) == "1" and len(digits) == 11 else digits.removeprefix("0")
-        return Phone(f"{country}{national}", international=True)
-    if len(digits) == _AMERICAN and digits[0] not in "01":
-        return Phone(f"1{digits}", international=True)
-    if len(digits) == _AMERICAN + 1 and digits[0] == "1" and digits[1] not in "01":
-        return Phone(digits, international=True)
-    return number
+    digits = _without_one(number.digits) if str(country) == "1" else number.digits.removeprefix("0")
+    return Phone(f"{country}{digits}", international=True)
+
+
+def _without_one(digits: str) -> str:
+    """The ten digits of a number of the North American plan that is written with its 1."""
+    return digits[1:] if len(digits) == _AMERICAN + 1 and digits[0] == "1" else digits
 
 
 def read(value: Json) -> Phone | None:
@@ -71,7 +80,9 @@ def read(value: Json) -> Phone | None:
 
 @lru_cache(maxsize=4096)
 def _read_text(text: str) -> Phone | None:
-    extended = _EXTENSION.fullmatch(text.strip())
+    text = text.strip()
+    text = text[4:] if text[:4].casefold() == "tel:" else text
+    extended = _EXTENSION.fullmatch(text)
     main, extension = (extended[1], spell_digits(extended[2])) if extended else (text, "")
     abroad = _INTERNATIONAL.fullmatch(main)
     digits = spell_digits(_TRUNK.sub("", abroad[2]) if abroad else main)

@@ -23,7 +23,7 @@ _HALVES = {
     "pm": _EVENING, "p.m": _EVENING, "in the afternoon": _EVENING, "in the evening": _EVENING,
     "this afternoon": _EVENING, "this evening": _EVENING, "tonight": _EVENING, "o'clock pm": _EVENING,
 }  # fmt: skip
-_VAGUE = frozenset("now later soon morning afternoon evening night lunchtime half around about".split())
+_VAGUE = frozenset(["now", "later", "soon", "morning", "afternoon", "evening", "night", "lunchtime", "half", "around", "about"])
 _SHARES = {"half": 30, "quarter": 15}
 _LONGEST = 60  # characters
 
@@ -129,13 +129,16 @@ def _read_words(words: list[str], half: str | None) -> Reading | None:
             return ((hour[0] + sign * minutes) % _DAY, hour[1])
     if len(words) < 2:
         return _hour(words, half)
-    hour, tail = _number(words[:1]), words[1:]
+    return _spoken_clock(_number(words[:1]), words[1:], half)
+
+
+def _spoken_clock(hour: int | None, tail: list[str], half: str | None) -> Reading | None:
+    """`three thirty`, `three oh five`; `three five` is no time."""
     if tail[0] in ("oh", "o") and len(tail) == 2:
         unit = _number(tail[1:])
         return None if hour is None or unit is None or unit > 9 else _minutes(hour, unit, half, known=False)
     minutes = _number(tail)
-    spoken = minutes is not None and minutes > 9  # `three five` is no time
-    return _minutes(hour, minutes, half, known=False) if hour is not None and spoken and minutes is not None else None
+    return None if hour is None or minutes is None or minutes < 10 else _minutes(hour, minutes, half, known=False)
 
 
 def _hour(words: list[str], half: str | None) -> Reading | None:

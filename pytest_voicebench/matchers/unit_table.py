@@ -1,4 +1,4 @@
-"""Units of measure and the words people use for them, with exact factors (SI; NIST Special Publication 811, appendix B)."""
+"""Units of measure and the words people use for them, with exact factors (SI; NIST SP 811)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ class Unit:
 
 
 _TABLE = """
-    length meter=1:m,metre kilometer=1000:km,kilometre,klick centimeter=0.01:cm,centimetre millimeter=0.001:mm,millimetre
+    length meter=1:m,metre kilometer=1000:km,kilometre,klick
+    length centimeter=0.01:cm,centimetre millimeter=0.001:mm,millimetre
     length mile=1609.344:mi yard=0.9144:yd foot=0.3048:ft,feet,',′ inch=0.0254:in,inches,",″ nautical_mile=1852:nmi
     mass kilogram=1:kg,kilo,kgs gram=0.001:g,gm milligram=0.000001:mg tonne=1000:t,metric_ton,metric_tonne
     mass pound=0.45359237:lb,lbs ounce=0.028349523125:oz stone=6.35029318:st short_ton=907.18474:ton,us_ton
@@ -32,13 +33,14 @@ _TABLE = """
     volume imperial_quart=1.1365225:quart,qt,uk_quart us_cup=0.2365882365:cup metric_cup=0.25:cup
     volume us_fluid_ounce=0.0295735295625:fluid_ounce,fl_oz,oz,ounce imperial_fluid_ounce=0.0284130625:fluid_ounce,fl_oz
     volume us_tablespoon=0.01478676478125:tablespoon,tbsp metric_tablespoon=0.015:tablespoon,tbsp
-    volume us_teaspoon=0.00492892159375:teaspoon,tsp metric_teaspoon=0.005:teaspoon,tsp cubic_meter=1000:m³,m3,cubic_metre
+    volume us_teaspoon=0.00492892159375:teaspoon,tsp metric_teaspoon=0.005:teaspoon,tsp
+    volume cubic_meter=1000:m³,m3,cubic_metre
     area square_meter=1:m²,m2,sqm,sq_m,square_metre square_foot=0.09290304:sq_ft,sqft,square_feet,ft²,ft2
     area hectare=10000:ha acre=4046.8564224 square_kilometer=1000000:km²,km2,square_kilometre
     area square_mile=2589988.110336:sq_mi square_inch=0.00064516:sq_in,square_inches
     speed meter_per_second=1:m/s,mps,metre_per_second knot=0.514444444444444444:kn,kt
     speed mile_per_hour=0.44704:mph,mi/h,miles_per_hour,miles_an_hour
-    speed kilometer_per_hour=0.277777777777777778:km/h,kph,kmh,kilometers_per_hour,kilometres_per_hour,kilometers_an_hour
+    speed kilometer_per_hour=0.277777777777777778:km/h,kph,kmh,kilometers_per_hour,kilometres_per_hour
     data byte=1:b kilobyte=1000:kb megabyte=1000000:mb,meg gigabyte=1000000000:gb,gig terabyte=1000000000000:tb
     data gibibyte=1073741824:gib mebibyte=1048576:mib
     angle degree=1:deg,°

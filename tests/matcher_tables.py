@@ -203,6 +203,7 @@ TABLES: dict[str, Table] = {
                 "driver  license",
             ),
             *each("id_card", "ID card", "id card", "id-card", "Id_Card"),
+            *each("driver_license", "driver's license", "drivers license", "Driver\u2019s License", "drivers_license"),
             *each("passport", "Passport", "PASSPORT", " passport"),
             *each("min_bedrooms", "min bedrooms", "Min_Bedrooms", "min-bedrooms"),
             *each("two-way", "two way", "two_way", "Two-Way"),

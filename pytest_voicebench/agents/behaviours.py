@@ -144,7 +144,7 @@ def mixed_behaviour(item_id: str) -> str:
 
 
 def wrong_value(parameter: Parameter, value: Json) -> Json:
-    """A value of the parameter's type that no matcher may take for `value`; null, which is absent, where all are right."""
+    """A value of the parameter's type that no matcher may take for `value`; null where all are right."""
     form = form_of(value)
     if form is not None and form[0] in ("$any", "$not"):
         return None if form[0] == "$any" else form[1]["values"][0]

@@ -45,7 +45,7 @@ def read_options(node: Node | None, parameter: Parameter, where: str, report: Re
 
 
 def read_rules(node: Node, parameter: Parameter, where: str, report: Report) -> dict[str, Json]:
-    """`{kind: date, approx: 2 days}`: options, and the kind that reads them where it is another than the parameter's."""
+    """`{kind: date, approx: 2 days}`: options, and the kind that reads them (left out: the parameter's)."""
     if not isinstance(node, Mapping):
         report.add(node.line, where, f"expected a mapping such as {{kind: date}}, got {describe(node)}")
         return {}

@@ -77,7 +77,9 @@ def compare_value(
     if type(expected) is str and expected == actual and ":" not in kind:
         found = EQUAL
     else:
-        found = compare(kind, expected, actual, Context(today=today, options=_options(parameter, aliases)))
+        name = parameter.name if parameter else ""
+        context = Context(today=today, name=name, options=_options(parameter, aliases))
+        found = compare(kind, expected, actual, context)
     fits = json_type_fits(parameter, actual) if parameter else _has_type_of(expected, actual)
     return found if fits or actual is None else found.noted("type_mismatch")
 

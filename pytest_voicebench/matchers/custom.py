@@ -27,15 +27,15 @@ def is_target(name: str) -> bool:
 def load(target: str) -> Kind:
     """The kind that `package.module:function` stands for. Raises CustomMatcherError.
 
-    The function gives a Match, or true, false or None (cannot tell). One that raises, or gives anything else, leaves the
-    value at cannot_tell with one line that says what happened.
+    The function gives a Match, or true, false or None (cannot tell). One that raises, or gives anything else, leaves
+    the value at cannot_tell with one line that says what happened.
     """
     function = _find(target)
 
     def compare(expected: Json, actual: Json, context: Context) -> Match:
         try:
             found = function(expected, actual, context)
-        except Exception as error:  # whatever a user's matcher raises, scoring goes on
+        except Exception as error:  # noqa: BLE001 - whatever a user's matcher raises, scoring goes on
             return cannot_tell(f"{target} raised {_one_line(error)}", "matcher_failed")
         if isinstance(found, Match):
             return found
@@ -54,7 +54,7 @@ def _find(target: str) -> Callable[..., Any]:
     module_name, _, name = target.partition(":")
     try:
         module = importlib.import_module(module_name)
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a user's module raises
         raise CustomMatcherError(f"{module_name} cannot be imported: {_one_line(error)}") from None
     function: Callable[..., Any] | None = getattr(module, name, None)
     if function is None:

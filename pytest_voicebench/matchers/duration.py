@@ -25,7 +25,8 @@ _ISO_UNITS = ("year", "month", "week", "day", "hour", "minute", "second")
 _CLOCK = re.compile(r"\d+:[0-5]\d(?::[0-5]\d)?")
 _TIGHT = re.compile(r"(?<=\d)(?=[a-z])|(?<=[a-z])(?=\d)")
 _HALVES = {"half": Decimal("0.5"), "quarter": Decimal("0.25"), "three quarters": Decimal("0.75")}
-_VAGUE = frozenset(["few", "several", "some", "while", "bit", "about", "around", "roughly", "almost", "nearly", "over", "under"])
+_VAGUE_WORDS = "few several some while bit about around roughly almost nearly over under"
+_VAGUE = frozenset(_VAGUE_WORDS.split())
 _LONGEST = 120  # characters
 UNITS = tuple(_SECONDS) + tuple(_MONTHS)
 
@@ -160,7 +161,7 @@ def _amount(words: list[str], *, first: bool) -> Decimal | None:
     if text in ("a", "an", "one"):
         return Decimal(1)
     for name, share in _HALVES.items():
-        if text.endswith(f" and a {name}") or text.endswith(f" and {name}"):
+        if text.endswith((f" and a {name}", f" and {name}")):
             whole = read_number(text.rpartition(" and ")[0])
             return None if whole is None else whole + share
     found = read_number(text)

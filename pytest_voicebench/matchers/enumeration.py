@@ -10,9 +10,11 @@ _JOINTS = re.compile(r"[\s_\-]+")
 
 
 def enum(expected: Json, actual: Json, context: Context) -> Match:
-    """Equal after case, spaces, underscores and hyphens are folded.
+    """Equal after case, spaces, underscores and hyphens are folded, and what a noun carries.
 
-    A value that is none of the allowed ones (option `enum`) even so is noted `enum_mismatch`: the agent did not mean
+    `driver's license` is driver_license, and for a parameter `source_account` a `savings account` is savings, unless
+    that is another of the allowed values (option `enum`). Other synonyms are aliases.
+    A value that is none of the allowed ones even so is noted `enum_mismatch`: the agent did not mean
     another value, it used a word the tool does not know.
     """
     wanted, given = as_text(expected), as_text(actual)
@@ -23,9 +25,19 @@ def enum(expected: Json, actual: Json, context: Context) -> Match:
     if fold(wanted) == fold(given):
         return accept("the same value, written differently")
     allowed = [text for text in map(as_text, context.options.get("enum") or ()) if text is not None]
-    if allowed and fold(given) not in {fold(a) for a in allowed}:
+    known = fold(given) in {fold(a) for a in allowed}
+    if not known and _core(wanted, context.name) == _core(given, context.name):
+        return accept("the same value, written differently")
+    if allowed and not known:
         return reject(expected, actual, "not one of the tool's values", "enum_mismatch")
     return reject(expected, actual)
+
+
+def _core(text: str, parameter: str) -> list[str]:
+    """The words without a plural's or owner's s before a noun, and without a last word that the parameter has too."""
+    words = fold(text.replace("'", "").replace("\u2019", "")).split()
+    words = [word.removesuffix("s") if len(word) > 3 else word for word in words[:-1]] + words[-1:]
+    return words[:-1] if len(words) > 1 and words[-1] in fold(parameter).split() else words
 
 
 def fold(text: str) -> str:

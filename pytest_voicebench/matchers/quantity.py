@@ -104,7 +104,7 @@ def read(text: str) -> Amount | None:
 
 
 def _read_spoken(words: list[str]) -> Amount | None:
-    """Number words and a unit of one to three words; `six foot two`, `ten pounds four ounces`, `two and a half cups`."""
+    """Number words and a unit of one to three words; `six foot two`, `ten pounds four ounces`."""
     for size in (3, 2, 1):
         units = units_named(" ".join(words[-size:])) if len(words) > size else ()
         if units:

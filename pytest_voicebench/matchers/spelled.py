@@ -37,8 +37,8 @@ class Spelling:
 def spell(text: str) -> Spelling:
     """The characters that a text stands for, case folded, without spaces, dots, commas and hyphens.
 
-    Words that name nothing stand for themselves. `oh` among them is the letter or the zero: two readings. `twenty three`
-    is 23, `double five` 55, `b as in boy` b. No readings where the text is too long to be said.
+    Words that name nothing stand for themselves. `oh` is the letter or the zero: two readings. `twenty three` is 23,
+    `double five` 55, `b as in boy` b. No readings where the text is too long to be said.
     """
     if len(text) > _LONGEST:
         return Spelling(())

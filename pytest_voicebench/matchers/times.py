@@ -23,7 +23,8 @@ _HALVES = {
     "pm": _EVENING, "p.m": _EVENING, "in the afternoon": _EVENING, "in the evening": _EVENING,
     "this afternoon": _EVENING, "this evening": _EVENING, "tonight": _EVENING, "o'clock pm": _EVENING,
 }  # fmt: skip
-_VAGUE = frozenset(["now", "later", "soon", "morning", "afternoon", "evening", "night", "lunchtime", "half", "around", "about"])
+_VAGUE_WORDS = "now later soon morning afternoon evening night lunchtime half around about"
+_VAGUE = frozenset(_VAGUE_WORDS.split())
 _SHARES = {"half": 30, "quarter": 15}
 _LONGEST = 60  # characters
 

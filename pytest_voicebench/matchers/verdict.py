@@ -32,9 +32,10 @@ class Match:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What a comparison may know beside the two values: the scenario's date and the parameter's options."""
+    """What a comparison may know beside the two values: the scenario's date, the parameter's options and its name."""
 
     today: date | None = None
+    name: str = ""
     options: Mapping[str, Json] = field(default_factory=dict)
 
 

@@ -24,8 +24,9 @@ from pytest_voicebench.matchers import kind_of
 from pytest_voicebench.metrics.arguments import Rules, rules_of
 from pytest_voicebench.metrics.calls import call_scores
 from pytest_voicebench.metrics.pairing import pair_calls
-from pytest_voicebench.references import is_reference
+from pytest_voicebench.references import Unresolvable, expand
 from pytest_voicebench.scenario import Scenario
+from pytest_voicebench.toolbox import Toolbox
 from pytest_voicebench.tools import Parameter
 
 SUITE = Path(__file__).parents[1] / "suites" / "fdb3"
@@ -62,7 +63,7 @@ FORMS: dict[str, tuple[Form, ...]] = {
     ),
     "date": (_long_date, _other_day),
     "number": (lambda v, _: str(v), lambda v, rng: rng.randrange(10_000)),
-    "money": (lambda v, _: f"${v:,}", lambda v, rng: float(rng.randrange(10_000))),
+    "money": (lambda v, _: f"${v}", lambda v, rng: float(rng.randrange(10_000))),
     "currency": (lambda v, _: {"USD": "US dollars", "EUR": "euros", "GBP": "British pounds"}.get(v, v),),
     "enum": (lambda v, _: str(v).replace("_", " ").title(), lambda v, rng: f"{v} {rng.choice(['x', 'plan'])}"),
 }
@@ -85,24 +86,36 @@ def make_cases(count: int, seed: int = 20_260_406) -> list[Case]:
 
 
 def _calls(scenario: Scenario, rng: random.Random) -> list[Call]:
-    made = []
-    for expected in scenario.expect.calls:
+    box = Toolbox(scenario.suite.tools, scenario.suite.folder)
+    made, results = [], {}
+    for index, expected in enumerate(scenario.expect.calls):
         if rng.random() < 0.1:
             continue  # never called
         tool = scenario.suite.tools[expected.tool]
         for _ in range(1 + (rng.random() < 0.15)):  # a stale call first, or twice
-            arguments = {name: _said(tool.parameters[name], value, rng) for name, value in expected.args.items()}
-            made.append((expected.tool, arguments))
+            right = {name: _resolved(value, results) for name, value in expected.args.items()}
+            arguments = {name: _said(tool.parameters[name], value, rng) for name, value in right.items()}
+            results[index] = box.call(expected.tool, right).result
+            made.append((expected.tool, arguments, results[index]))
     if rng.random() < 0.1:
         rng.shuffle(made)
     return [
-        Call(id=f"c{n}", name=name, arguments=arguments, at_ticks=24_000 * (n + 1), status="executed", result={})
-        for n, (name, arguments) in enumerate(made)
+        Call(
+            call_id=f"c{n}", name=name, arguments=arguments, at_ticks=24_000 * (n + 1), status="executed", result=result
+        )
+        for n, (name, arguments, result) in enumerate(made)
     ]
 
 
+def _resolved(value: Any, results: dict[int, Any]) -> Any:
+    try:
+        return expand(value, results)[0]
+    except Unresolvable:
+        return "X1"
+
+
 def _said(parameter: Parameter, value: Any, rng: random.Random) -> Any:
-    if rng.random() < 0.5 or is_reference(value):
+    if rng.random() < 0.5:
         return value
     return rng.choice(FORMS.get(kind_of(parameter, value), WORDS))(value, rng)
 

@@ -267,6 +267,13 @@ TABLES: dict[str, Table] = {
             *each("2026-04-07", "tomorrow"),
             *each("2026-10-25", "10/25/2026", "25.10.2026", "25-10-26"),
             *each("2026-05-05", "5/5", "05/05/2026"),
+            *each(
+                "2026-06-03", "June third twenty twenty-six", "the third of June two thousand twenty six", "June 3 '26"
+            ),
+            *each("2005-06-21", "June twenty-first twenty oh five", "21 June two thousand and five"),
+            *each("2026-04-09", "in three days", "3 days from today"),
+            *each("2026-04-08", "the day after tomorrow", "in 2 days"),
+            *each("2026-03-30", "a week ago", "7 days ago"),
         ],
         rejects=[
             *each(
@@ -286,14 +293,25 @@ TABLES: dict[str, Table] = {
             *each("2026-03-22", "March 22"),  # the next one is in 2027
             *each("2026-06-03", "June first", "June thirteenth", "June thirty", "tomorrow", "today"),
             *each("February 28", "February 30", "February 29", "2026-02-29"),
-            *each("2026-10-07", "9/8", "Octember 7"),
+            *each("2026-10-07", "9/8", "Octember 7", "October seventh twenty twenty-seven", "October seven seven"),
+            *each("2026-04-09", "in two days", "three days ago", "in three months"),
         ],
         near=[
             *each("October 7", "October 8", "October 17", "Octobe 7x", "2026-10-06", "2026-11-07", "2026-10-27"),
             *each("2026-10-07", "2026-10-08", "2025-10-07", "2026-10-97", "2027-10-07", "2026-1-07", "2026-10-0"),
         ],
         open=[
-            *each("October 7th", "10/07", "7/10", "10/07/2026", "07-10-2026", "next Wednesday", "Wednesday"),
+            *each(
+                "October 7th",
+                "10/07",
+                "7/10",
+                "10/07/2026",
+                "07-10-2026",
+                "next Wednesday",
+                "Wednesday",
+                "the seventh",
+                "in a few days",
+            ),
             ("2026-10-07", "Monday, October 7"),
             ("some day", "2026-10-07"),
         ],

@@ -43,6 +43,11 @@ def test_every_kind_has_a_table_with_twenty_accepts_twenty_rejects_and_ten_near_
 
 # --- laws
 
+NATO_WORDS = """
+    alpha bravo charlie delta echo foxtrot golf hotel india juliet kilo lima mike november oscar papa quebec romeo
+    sierra tango uniform victor whiskey x-ray yankee zulu
+"""
+
 
 ASCII_IDS = st.text(string.ascii_letters + string.digits, min_size=1, max_size=12)
 SCALARS = st.one_of(
@@ -99,11 +104,50 @@ def test_an_identifier_never_matches_another_with_one_character_changed(text: st
     assert match("identifier", text, "-".join(text)).matches
 
 
+NATO = dict(zip(string.ascii_uppercase, NATO_WORDS.split(), strict=True))
+DIGITS = dict(zip(string.digits, "zero one two three four five six seven eight nine".split(), strict=True))
+CODES = st.text(string.ascii_uppercase + string.digits, min_size=2, max_size=10)
+
+
+def spoken(code: str) -> str:
+    """An independent speller: letters by the NATO alphabet, digits one by one."""
+    return " ".join((NATO | DIGITS)[c] for c in code)
+
+
+@given(code=CODES, at=st.integers(0, 9), other=st.sampled_from(string.ascii_uppercase + string.digits))
+def test_a_spoken_identifier_is_its_characters_and_never_those_of_another(code: str, at: int, other: str) -> None:
+    at %= len(code)
+    assert match("identifier", code, spoken(code)).matches
+    assert match("identifier", spoken(code), code).matches
+    changed = code[:at] + other + code[at + 1 :]
+    if changed != code:
+        assert match("identifier", code, spoken(changed)).verdict == "mismatch"
+        assert match("identifier", code, spoken(code[:at] + code[at + 1 :])).verdict == "mismatch"
+
+
+@given(
+    digits=st.text(string.digits, min_size=12, max_size=15), at=st.integers(0, 14), other=st.sampled_from(string.digits)
+)
+def test_a_phone_or_card_number_never_matches_another_with_one_digit_changed(digits: str, at: int, other: str) -> None:
+    at %= len(digits)
+    changed = digits[:at] + other + digits[at + 1 :]
+    for kind in ("phone", "card"):
+        assert match(kind, digits, spoken(digits)).matches
+        assert match(kind, digits, " ".join(digits)).matches
+        for form in (changed, spoken(changed), int(changed)):
+            assert match(kind, digits, form).matches == (
+                digits == changed and (form != int(changed) or digits[0] != "0")
+            )
+
+
 @given(a=st.integers(0, 10**6), b=st.integers(0, 10**6))
 def test_numbers_never_match_through_similarity_of_text(a: int, b: int) -> None:
     for kind in ("number", "money", "text", "identifier", "exact", "place", "enum"):
         assert match(kind, a, b).matches == (a == b), kind
         assert match(kind, str(a), str(b)).matches == (a == b), kind
+    for kind in set(KINDS) - {"time"} if a != b else ():  # 5 and 17 o'clock may be the same time
+        assert not match(kind, a, b).matches, kind
+        assert not match(kind, str(a), str(b)).matches, kind
 
 
 @given(a=st.floats(-1e9, 1e9), error=st.floats(-1e-12, 1e-12))

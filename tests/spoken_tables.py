@@ -115,6 +115,7 @@ SPOKEN: dict[str, Table] = {
             *each("2 gallons", "7.570823568 liters", "9.09218 l"),
             *each("1 ton", "907.18474 kg"),
             ("some", "5 km"),
+            *each("20 C", "20 degrees", "20°"),
         ],
     ),
     "phone": Table(

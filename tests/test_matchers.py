@@ -105,7 +105,8 @@ def test_an_identifier_never_matches_another_with_one_character_changed(text: st
 
 
 NATO = dict(zip(string.ascii_uppercase, NATO_WORDS.split(), strict=True))
-DIGITS = dict(zip(string.digits, "zero one two three four five six seven eight nine".split(), strict=True))
+DIGIT_WORDS = "zero one two three four five six seven eight nine"
+DIGITS = dict(zip(string.digits, DIGIT_WORDS.split(), strict=True))
 CODES = st.text(string.ascii_uppercase + string.digits, min_size=2, max_size=10)
 
 

@@ -26,7 +26,7 @@ def read(value: Json) -> bool | None:
         return value
     if isinstance(value, int) and value in (0, 1):
         return bool(value)
-    return _WORDS.get(value.strip().casefold()) if isinstance(value, str) else None
+    return _WORDS.get(value.strip().rstrip(".!").casefold()) if isinstance(value, str) else None
 
 
 KIND = Kind(compare=boolean, reads=lambda value, _: read(value) is not None, what="a yes or no")

@@ -85,7 +85,8 @@ _NAMES: dict[str, str] = {f"{nation} {unit}": code for unit, by in _UNITS.items(
     "euro": "EUR", "€": "EUR", "yen": "JPY", "yuan": "CNY", "renminbi": "CNY", "rmb": "CNY", "rand": "ZAR",
     "naira": "NGN", "₦": "NGN", "ruble": "RUB", "rouble": "RUB", "zloty": "PLN", "shekel": "ILS", "baht": "THB",
     "thai baht": "THB", "dong": "VND", "forint": "HUF", "hungarian forint": "HUF", "₹": "INR", "₩": "KRW",
-    "£": "GBP", "sterling": "GBP", "pound sterling": "GBP", "quid": "GBP", "greenback": "USD", "us$": "USD",
+    "£": "GBP", "sterling": "GBP", "pound sterling": "GBP",
+    "british pound sterling": "GBP", "great british pound": "GBP", "quid": "GBP", "greenback": "USD", "us$": "USD",
     "ca$": "CAD", "c$": "CAD", "cad$": "CAD", "usd$": "USD", "a$": "AUD", "au$": "AUD", "nz$": "NZD", "s$": "SGD",
     "hk$": "HKD", "mx$": "MXN", "r$": "BRL", "cn¥": "CNY", "jp¥": "JPY", "loonie": "CAD",
 }  # fmt: skip

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from pytest_voicebench.matchers.duration import read as read_duration
-from pytest_voicebench.matchers.numerals import TENS, UNITS, read_number
+from pytest_voicebench.matchers.numerals import ORDINALS, TENS, UNITS, read_number
 from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, cannot_tell, reject
 
 _ISO = re.compile(
@@ -26,17 +26,6 @@ _WEEKDAYS = {form: n for n, name in enumerate(_WEEKDAY_NAMES.split()) for form i
     "thur": 3,
     "thurs": 3,
 }
-_ORDINAL_NAMES = """
-    first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth
-    fifteenth sixteenth seventeenth eighteenth nineteenth twentieth
-"""
-ORDINALS = {
-    w: n
-    for n, w in enumerate(
-        _ORDINAL_NAMES.split(),
-        start=1,
-    )
-} | {"thirtieth": 30}
 _RELATIVE = {"today": 0, "tonight": 0, "tomorrow": 1, "yesterday": -1}
 _RELATIVE |= {"day after tomorrow": 2, "day before yesterday": -2}
 _DISTANCES = ((re.compile(r"in (.+)"), 1), (re.compile(r"(.+) from (?:today|now)"), 1), (re.compile(r"(.+) ago"), -1))

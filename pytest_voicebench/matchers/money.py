@@ -6,7 +6,7 @@ import re
 from decimal import Decimal
 
 from pytest_voicebench.matchers.currency import CODES, candidates
-from pytest_voicebench.matchers.number import Number, close
+from pytest_voicebench.matchers.number import Number, close, read_spoken
 from pytest_voicebench.matchers.numerals import read_number, split_sign
 from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, cannot_tell, reject
 
@@ -98,7 +98,7 @@ def _named(name: str) -> frozenset[str] | None:
 
 
 def _read_amount(text: str) -> Decimal | None:
-    amount = read_number(text)
+    amount = read_spoken(text)
     short = _SHORT.fullmatch(text) if amount is None else None
     if short is None:
         return amount

@@ -29,7 +29,7 @@ for _entry in _SHORT_NAMES.split():
     for _short in _shorts.split(","):
         _FULL[_short] = _FULL.get(_short, frozenset()) | {_name}
 _PARTICLES = re.compile(r"\b(mc|mac) (?=\w)")
-_LETTERS = re.compile(r"\b\w(?:[-\s.]+\w\b)+")
+_LETTERS = re.compile(r"\b\w(?:[-.]+\w\b){2,}|\b\w(?:\s+\w\b){2,}")
 _SUFFIX_PART = re.compile(r"[\s.]*(jr|sr|junior|senior|ii|iii|iv)[\s.]*", re.IGNORECASE)
 _LONGEST = 120  # characters
 
@@ -122,7 +122,7 @@ def _suffix(text: str) -> str:
 
 def _spelled_out(text: str) -> str:
     """Letters said one by one, three or more, as the word they spell."""
-    return _LETTERS.sub(lambda m: "".join(c for c in m[0] if c.isalnum()) if len(m[0]) > 4 else m[0], text)
+    return _LETTERS.sub(lambda found: "".join(c for c in found[0] if c.isalnum()), text)
 
 
 def _without_accents(text: str) -> str:

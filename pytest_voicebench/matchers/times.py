@@ -172,7 +172,7 @@ def _number(words: list[str]) -> int | None:
 
 def _plain(text: str) -> str:
     folded = " ".join(text.casefold().replace("\u2019", "'").split())
-    return re.sub(r"([ap])\.\s?m\.?", r"\1m", folded).rstrip(".").removeprefix("at ")
+    return re.sub(r"([ap])\.\s?m\.?", r"\1m", folded).rstrip(".").removeprefix("at ").removesuffix(" sharp")
 
 
 KIND = Kind(

@@ -51,8 +51,8 @@ _TABLE = """
     count piece=1:pieces,pcs,items,item dozen=12
 """
 _TEMPERATURES = """
-    celsius=1=273.15:°c,c,degree_celsius,degrees_celsius,centigrade,degrees_c,degrees_centigrade
-    fahrenheit=0.555555555555555555555556=255.372222222222222222222222:°f,f,degree_fahrenheit,degrees_fahrenheit,degrees_f
+    celsius=1=273.15:°c,degree,°,c,degree_celsius,degrees_celsius,centigrade,degrees_c,degrees_centigrade
+    fahrenheit=0.555555555555555555555556=255.372222222222222222222222:°f,degree,°,f,degree_fahrenheit,degrees_fahrenheit,degrees_f
     kelvin=1=0:k
 """
 

@@ -35,6 +35,8 @@ RULES: Mapping[str, str | float] = {
     "response_timeout_s": RESPONSE_TIMEOUT_S,
     "late_blocks_p99_above_s": LATE_P99_S,
     "tool_stall_above_s": TOOL_STALL_S,
+    "premature_commit": "a counted call with all the arguments of a retracted entry, where nobody wants that value",
+    "rollback_latency": "from the correction heard, or the first premature commit if later, to the corrected call",
     "percentiles": "linear",
     "intervals": "Wilson 95 %",
     "judge": "none",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pytest_voicebench.conversation import Call, Conversation, Json, to_seconds
 from pytest_voicebench.metrics.arguments import Rules, judge_arguments
@@ -57,7 +57,7 @@ def _rollback(index: int, retraction: Retraction, scene: _Scene) -> Rollback:
     stale = stale_calls(retraction, scene.calls, scene.pairs, scene.rules)
     heard = correction_heard_ticks(retraction, scene.conversation)
     target = _target(retraction, stale, scene)
-    corrected = _corrected_call(target, stale, scene)
+    corrected = _corrected_call(retraction, target, stale, scene)
     final = None if target is None else _final_values(retraction, scene.expected[target], scene.rules)
     return Rollback(
         retraction=index,
@@ -134,15 +134,21 @@ def _final_values(retraction: Retraction, expected: ExpectedCall, rules: Rules) 
     return found
 
 
-def _corrected_call(target: int | None, stale: Sequence[int], scene: _Scene) -> int | None:
-    """The first executed call that matches the target, after the last premature commit where there is one."""
+def _corrected_call(retraction: Retraction, target: int | None, stale: Sequence[int], scene: _Scene) -> int | None:
+    """After premature commits: the first later call that was executed and matches the target in every argument.
+
+    Where none was made there is nothing to repair: the first call with the target's values in place of the retracted
+    ones, whatever else it holds and whether or not the tool then failed.
+    """
     if target is None:
         return None
     wanted, calls = scene.expected[target], scene.calls
+    statuses, since = {"executed"}, max((calls[n].at_ticks for n in stale), default=None)
+    if since is None:
+        statuses, wanted = {"executed", "failed"}, replace(wanted, args=_final_values(retraction, wanted, scene.rules))
     results = {p.expected: calls[p.actual].result for p in scene.pairs if p.actual is not None}
-    last = max((calls[n].at_ticks for n in stale), default=None)
     for n, call in enumerate(calls):
-        if call.name != wanted.tool or call.status != "executed" or (last is not None and call.at_ticks <= last):
+        if call.name != wanted.tool or call.status not in statuses or (since is not None and call.at_ticks <= since):
             continue
         if all(a.verdict == "match" for a in judge_arguments(wanted, call, results, scene.rules)):
             return n

@@ -46,8 +46,7 @@ def _deeds(rollback: Rollback) -> list[str]:
         f"called with the old value{_times(rollback.commits)}{_moment(rollback.commits[0].at_s, rollback.heard_s)}"
     ]
     if rollback.verdict == "repaired":
-        after = "" if rollback.latency_s is None else f", rollback latency {rollback.latency_s:.2f} s"
-        deeds.append(f"repaired{_moment(rollback.corrected_s, rollback.heard_s)}{after}")
+        deeds.append(_repair(rollback))
     else:
         deeds.append("never repaired")
     if rollback.side_effect_left:
@@ -55,6 +54,13 @@ def _deeds(rollback: Rollback) -> list[str]:
     elif rollback.side_effect_left is None:
         deeds.append("whether a side effect stays cannot be told")
     return deeds
+
+
+def _repair(rollback: Rollback) -> str:
+    """When it was repaired: counted from the correction, or from the first call where that came later."""
+    if rollback.commits[0].after_correction and rollback.corrected_s is not None:
+        return f"repaired {rollback.corrected_s - rollback.commits[0].at_s:.2f} s later"
+    return f"repaired{_moment(rollback.corrected_s, rollback.heard_s)}"
 
 
 def _without_commit(rollback: Rollback) -> str:

@@ -407,6 +407,21 @@ def test_sound_that_cannot_be_played_is_told_at_collection(
     assert problems(suite_folder / "minimal.yaml") == [f"just_hello.user[0].audio: {message}"]
 
 
+@pytest.mark.parametrize(
+    ("field", "what"),
+    [
+        ({"rate_hz": 16_000}, "says 16000 Hz, the recording has 8000 Hz"),
+        ({"speech": []}, "has no speech"),
+    ],
+)
+def test_a_timing_file_that_does_not_fit_its_recording_is_told(
+    suite_folder: Path, field: dict[str, object], what: str
+) -> None:
+    timing = suite_folder / "audio" / "hello.json"
+    timing.write_text(json.dumps(json.loads(timing.read_text()) | field))
+    assert problems(suite_folder / "minimal.yaml") == [f'just_hello.user[0].audio: "hello.json" {what}']
+
+
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"rate_hz": Infinity}', "", "7", '{"speech": 3}'])
 def test_a_timing_file_of_another_kind_is_one_line(suite_folder: Path, text: str) -> None:
     (suite_folder / "audio" / "hello.json").write_text(text, encoding="utf-8")

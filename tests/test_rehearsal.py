@@ -62,6 +62,16 @@ def test_what_only_running_tells_is_told(tmp_path: Path, file: str, before: str,
     assert f"{mistakes[0].where}: {mistakes[0].what}" == message
 
 
+def test_a_reference_to_any_element_is_played_with_the_first_one(tmp_path: Path) -> None:
+    """The second flight's id is a number, which book_flight would refuse."""
+    folder = Path(shutil.copytree(GOOD, tmp_path / "suite"))
+    tools = (folder / "tools.yaml").read_text(encoding="utf-8")
+    assert "price: 450.0}]" in tools
+    two = tools.replace("price: 450.0}]", "price: 450.0}, {flight_id: 7}]")
+    (folder / "tools.yaml").write_text(two, encoding="utf-8")
+    assert rehearse(load_suite(folder / "references.yaml")) == ()
+
+
 def test_an_error_that_a_tool_answers_with_is_no_mistake(tmp_path: Path) -> None:
     folder = Path(shutil.copytree(GOOD, tmp_path / "suite"))
     tools = (folder / "tools.yaml").read_text(encoding="utf-8")

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from results import AGENT, a_result, a_run
 from strict_junit import strict_errors
-from test_saved_run import AGENT, a_result, a_run
 
 from pytest_voicebench.commands import merge as command
 from pytest_voicebench.merging import MergeRefused, lay_over, merge_text, write_merge

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from results import a_result
 
 from pytest_voicebench.codec import parse_json
-from pytest_voicebench.conversation import AgentInfo
-from pytest_voicebench.result import Facts, Outcome, Result
+from pytest_voicebench.result import Result
 from pytest_voicebench.result_files import (
     RunUnreadable,
     append_result,
@@ -24,24 +24,6 @@ from pytest_voicebench.result_files import (
 )
 
 
-def a_result(item_id: str = "travel_01", outcome: Outcome = "passed", agent: str = "local") -> Result:
-    facts = Facts(
-        suite="fdb3",
-        kind="tool_use",
-        stimulus="synthetic",
-        scenario_id=item_id,
-        title="café ☕",
-        domain="travel_identity",
-        difficulty="hard",
-        disfluency=("filler",),
-        tags=(),
-        speaker="a",
-        expected_calls=1,
-        has_retraction=False,
-    )
-    return Result(item_id=item_id, nodeid=item_id, agent=AgentInfo(name=agent), facts=facts, outcome=outcome)
-
-
 def test_results_come_back_in_the_order_they_were_written(tmp_path: Path) -> None:
     written = [a_result("b"), a_result("a", "error"), a_result("c", "skipped")]
     for result in written:
@@ -51,11 +33,12 @@ def test_results_come_back_in_the_order_they_were_written(tmp_path: Path) -> Non
 
 
 def test_each_result_is_one_line_of_utf8(tmp_path: Path) -> None:
-    append_result(tmp_path, replace(a_result(), cause="first\nsecond \u2028 third"))
+    cause = "first\nsecond \u2028 café ☕"
+    append_result(tmp_path, replace(a_result(), cause=cause))
     text = (tmp_path / "results.jsonl").read_bytes()
     assert text.count(b"\n") == 1
     assert "café ☕".encode() in text
-    assert read_results(tmp_path).results[0].cause == "first\nsecond \u2028 third"
+    assert read_results(tmp_path).results[0].cause == cause
 
 
 def _append_many(folder: Path, name: str) -> None:

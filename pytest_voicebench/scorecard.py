@@ -123,10 +123,10 @@ class Commit:
 class Rollback:
     """One retraction of the scenario (by index) and what the agent made of it. Times in seconds on the timeline.
 
-    `verdict`: held = no premature commit, and a call holds the values in place of the retracted ones (or nothing is left
-    to call); repaired = the corrected call came after the last premature commit; stale = it did not; no_call = neither
-    the old nor the new values were called with. A corrected call that repairs was executed and matches the expected
-    call in every argument.
+    `verdict`: held = no premature commit, and a call holds the values in place of the retracted ones (or nothing is
+    left to call); repaired = the corrected call came after the last premature commit; stale = it did not; no_call =
+    neither the old nor the new values were called with. A corrected call that repairs was executed and matches the
+    expected call in every argument.
 
     `heard_s`: the end of the phrase `until` in the user's words; None where it has no place there, and then nothing
     that depends on it is known. `latency_s`: of a repaired one, from the moment when it could be repaired (the

@@ -61,7 +61,7 @@ def test_an_item_with_a_retraction_tells_what_became_of_it() -> None:
     _, _, stale_card = stale()
     found = item_properties(replace(a_result("a", "failed"), scorecard=stale_card))
     assert found["premature_commit"] is True
-    assert str(found["rollback"]).startswith('search_flights destination "Rome" -> destination "Milan": called with')
+    assert str(found["rollback"]).startswith('search_flights destination "Rome" -> "Milan": called with')
     assert "rollback_latency_s" not in found  # never repaired
     (entry,) = stale_card.rollback
     repaired = replace(stale_card, rollback=(replace(entry, verdict="repaired", corrected=1, latency_s=1.5),))

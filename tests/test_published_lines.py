@@ -167,8 +167,8 @@ class Published:
     depth_s: float | None = None
 
 
-DATE = 'search_flights date "2026-06-01" -> date "2026-06-03"'
-CITY = 'search_flights destination "Rome" -> destination "Milan"'
+DATE = 'search_flights date "2026-06-01" -> "2026-06-03"'
+CITY = 'search_flights destination "Rome" -> "Milan"'
 
 TABLE_8 = {
     "gpt_realtime": Published(

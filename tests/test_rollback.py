@@ -341,7 +341,7 @@ def test_a_sentence_tells_the_whole_story(times_s: tuple[float, ...], told: str)
     *stale, right = times_s
     calls = [*(call("pay", at_s, args=SAVINGS) for at_s in stale), call("pay", right, args=JOINT)]
     found = rollback_sentence(banked(*calls, said=[heard("From savings.")]))
-    assert found == f'pay account "savings" -> account "joint": {told}'
+    assert found == f'pay account "savings" -> "joint": {told}'
 
 
 @given(st.text(), st.text())

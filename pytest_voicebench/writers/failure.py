@@ -22,7 +22,6 @@ MOST_CALL_LINES = 10
 MOST_TEXT_LINES = 3
 MOST_WARNINGS = 2
 MOST_ROLLBACKS = 2
-MOST_ROLLBACK_LINES = 2
 
 CAUSES = {
     "stale": "stale: the user said it, then took it back",
@@ -37,7 +36,7 @@ def failure_text(
 ) -> str:
     """Expected and called side by side, the first difference and its cause, the times, where to hear it, how to rerun.
 
-    At most 37 lines, mostly below 22, without colour. `folder` is the item's folder, written as it is given. Text of
+    At most 39 lines, mostly below 22, without colour. `folder` is the item's folder, written as it is given. Text of
     the agent and of the scenario is shown with control characters and line ends escaped, cut to the width; the path and
     the command are never cut.
     """
@@ -206,7 +205,7 @@ def _argument_difference(pair: Pair, argument: ArgumentScore) -> list[str]:
 def _rollback(card: Scorecard) -> list[str]:
     """What became of values that were taken back, where the agent called with one."""
     told = [rollback_sentence(entry) for entry in card.rollback if entry.commits][:MOST_ROLLBACKS]
-    return [line for sentence in told for line in _labelled("rollback", sentence, MOST_ROLLBACK_LINES)]
+    return [line for sentence in told for line in _labelled("rollback", sentence)]
 
 
 def _not_gating(card: Scorecard) -> list[str]:
@@ -258,9 +257,9 @@ def _voices(scenario: Scenario, conversation: Conversation) -> list[str]:
     ]
 
 
-def _labelled(label: str, text: str, most: int = MOST_TEXT_LINES) -> list[str]:
-    """The text behind its label, on up to `most` lines."""
-    lines = textwrap.wrap(one_line(text), WIDTH - 12, max_lines=most, placeholder=" ...") or [""]
+def _labelled(label: str, text: str) -> list[str]:
+    """The text behind its label, on up to three lines."""
+    lines = textwrap.wrap(one_line(text), WIDTH - 12, max_lines=MOST_TEXT_LINES, placeholder=" ...") or [""]
     return [one_line(f"  {label if i == 0 else '':<10}{line}", WIDTH) for i, line in enumerate(lines)]
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from pytest_voicebench.scorecard import Commit, Rollback
 from pytest_voicebench.writers.plain_text import one_line, value_text
-
-Json = Any
 
 UNPLACED = "when the correction was heard cannot be told"
 
@@ -31,12 +28,13 @@ def rollback_sentences(rollbacks: Sequence[Rollback]) -> str:
 
 
 def _subject(rollback: Rollback) -> str:
-    before, after = _values(rollback.retracted), _values(rollback.final)
-    return f"{one_line(rollback.tool)} {before} -> {after or 'nothing'}"
-
-
-def _values(values: Mapping[str, Json] | None) -> str:
-    return ", ".join(f"{one_line(name)} {value_text(value)}" for name, value in (values or {}).items())
+    """`search_flights destination "Rome" -> "Milan"`."""
+    final = rollback.final
+    changes = [
+        f"{one_line(name)} {value_text(old)} -> {'nothing' if final is None else value_text(final.get(name))}"
+        for name, old in rollback.retracted.items()
+    ]
+    return f"{one_line(rollback.tool)} {', '.join(changes)}"
 
 
 def _deeds(rollback: Rollback) -> list[str]:

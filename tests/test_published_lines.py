@@ -24,7 +24,6 @@ from pytest_voicebench.audio import RATE_HZ, Audio
 from pytest_voicebench.audio_files import write_flac
 from pytest_voicebench.conversation import Conversation
 from pytest_voicebench.files import file_sha256
-from pytest_voicebench.runner import hold_on_virtual_clock
 from pytest_voicebench.scenario import ExpectedCall, Retraction, Scenario, Step, Timing
 from pytest_voicebench.scorecard import Scorecard
 from pytest_voicebench.scoring import score
@@ -138,7 +137,7 @@ def bank(times_s: Sequence[float], currency: str = "EUR") -> Script:
 def held(scenario: Scenario, script: Script) -> tuple[Conversation, Scorecard]:
     """The conversation, through the real engine and the real detector, and its score."""
     events = sorted(((USER_END_S + at_s, event) for at_s, event in script), key=lambda entry: entry[0])
-    conversation = detect_speech(hold_on_virtual_clock(scenario, Scripted(events)))
+    conversation = detect_speech(stage.hold(scenario, Scripted(events)))
     assert conversation.problems == ()
     assert measurement_problems(scenario, conversation) == ()
     return conversation, score(scenario, conversation)

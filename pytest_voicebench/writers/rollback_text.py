@@ -28,13 +28,17 @@ def rollback_sentences(rollbacks: Sequence[Rollback]) -> str:
 
 
 def _subject(rollback: Rollback) -> str:
-    """`search_flights destination "Rome" -> "Milan"`."""
-    final = rollback.final
+    """`search_flights destination "Rome" -> "Milan"`; a final value that is a reference to a result has no words."""
     changes = [
-        f"{one_line(name)} {value_text(old)} -> {'nothing' if final is None else value_text(final.get(name))}"
-        for name, old in rollback.retracted.items()
+        f"{one_line(name)} {value_text(old)} -> {_final(rollback, name)}" for name, old in rollback.retracted.items()
     ]
     return f"{one_line(rollback.tool)} {', '.join(changes)}"
+
+
+def _final(rollback: Rollback, name: str) -> str:
+    if rollback.final is None:
+        return "nothing"
+    return value_text(rollback.final[name]) if name in rollback.final else "another value"
 
 
 def _deeds(rollback: Rollback) -> list[str]:

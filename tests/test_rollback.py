@@ -10,7 +10,7 @@ import pytest
 from builders import TOOLS, call, conversation, expected, heard, parameter, scenario, tool, turn
 from hypothesis import given
 from hypothesis import strategies as st
-from test_scoring import ODD_CALLS, ODD_SPEECH
+from odd import ODD_CALLS, ODD_SPEECH
 
 from pytest_voicebench.conversation import Call, Conversation, Delivery, Utterance, Word, to_ticks
 from pytest_voicebench.scenario import Retraction, Scenario
@@ -213,6 +213,21 @@ def test_a_right_value_beside_a_wrong_one_is_no_commit() -> None:
     assert only(wrong_day, wanted=wanted).commits == ()
 
 
+def test_where_the_phrase_names_no_value_the_expected_call_is_the_one_that_the_commit_was_counted_for() -> None:
+    sorry = Retraction(tool="weather", args={"city": "Rome"}, until="no")
+    wanted = scenario(expected("weather", city="Bergen"), expected("weather", city="Oslo"), retracted=[sorry])
+    assert only(weather(4, "Bergen"), weather(5, "Rome"), wanted=wanted).final == {"city": "Oslo"}
+    assert only(weather(4, "Oslo"), weather(5, "Rome"), wanted=wanted).final == {"city": "Bergen"}
+    assert only(wanted=wanted).final == {"city": "Bergen"}  # nothing tells: the first
+
+
+def test_an_extra_argument_that_does_not_count_against_pass_is_no_commit() -> None:
+    cheap = Retraction(tool="search_products", args={"max_price": 100}, until="no Oslo")
+    wanted = scenario(expected("search_products", query="tent"), retracted=[cheap])
+    found = card(call("search_products", 8, args={"query": "tent", "max_price": 100}), wanted=wanted)
+    assert (found.passed, found.premature_commits) == (True, ())
+
+
 def test_a_call_that_is_taken_back_altogether_is_held_by_not_making_it() -> None:
     wanted = scenario(expected("ping"), retracted=[ROME])
     assert (only(wanted=wanted).verdict, only(wanted=wanted).final) == ("held", None)
@@ -255,12 +270,14 @@ STALE, FIXED, UNDONE = call("pay", 5, args=SAVINGS), call("pay", 8, args=JOINT),
         ((STALE, FIXED), {**OTHER, "state": {"water": "joint"}}, False),
         ((STALE, FIXED), {**OTHER, "state": [["savings"], ["Joint"]]}, True),
         ((STALE, FIXED), {**OTHER, "state": {"savings": 1, "joint": 1}}, True),
+        ((STALE, FIXED), {**OTHER, "state": {"savings": "joint"}}, True),
         ((STALE, FIXED), {**OTHER, "state": {"paid": 2}}, True),
         ((STALE, FIXED), {}, True),
         ((STALE, FIXED), SAME, True),
         # undone by another tool; an undo that came too early, or that failed, undoes nothing
         ((STALE, UNDONE), SAME, False),
         ((STALE, UNDONE), OTHER, True),
+        ((STALE, UNDONE), {}, True),  # imported: nobody hashed the state
         ((call("undo", 4), STALE), SAME, True),
         ((STALE, call("undo", 9, status="failed")), SAME, True),
         ((STALE, call("look", 9)), SAME, True),
@@ -288,6 +305,8 @@ def test_numbers_in_a_state_may_be_sums_and_prove_nothing() -> None:
         call("pay", 8, args={"kind": "water", "account": 3}),
     ]
     assert banked(*calls, old="2", final=3, **OTHER, state={"a": 5, "b": 3}).side_effect_left is True
+    numbered = [call("pay", 5, args={"kind": "water", "account": 2}), FIXED]
+    assert banked(*numbered, old=2, **OTHER, state={"a": "joint", "b": 4}).side_effect_left is True
 
 
 def test_a_call_taken_back_altogether_can_be_undone() -> None:

@@ -41,7 +41,6 @@ _PASS_BY: Mapping[str, GroupsOf] = {
     "difficulty": _DIFFICULTY,
     "num_tools": lambda f: (str(f.expected_calls),),
     "disfluency_feature": lambda f: f.disfluency,
-    "state_rollback": lambda f: ("with_rollback" if f.state_rollback else "without_rollback",),
 }
 
 
@@ -100,7 +99,13 @@ def _agent(name: str, results: Sequence[Result]) -> OfficialAgent:
         by_difficulty=_means_by(counted, _DIFFICULTY),
         by_difficulty_turn_taken=_means_by(taken, _DIFFICULTY),
         pass_rate=_rate(c.passed for c in cards),
-        pass_by={name: _pass_by(counted, groups_of) for name, groups_of in _PASS_BY.items()},
+        pass_by={
+            **{name: _pass_by(counted, groups_of) for name, groups_of in _PASS_BY.items()},
+            "state_rollback": {
+                "with_rollback": _rate(_card(r).passed for r in counted if r.facts.state_rollback),
+                "without_rollback": _rate(_card(r).passed for r in counted if not r.facts.state_rollback),
+            },
+        },
         failure_breakdown=_failures(cards),
         response_latency_s=_times(c.response_latency_s for c in timed if not c.interruption),
         interruption_rate=_rate(c.interruption is True for c in timed),

@@ -49,6 +49,23 @@ def short_header_lines(summary: Summary, *, width: int, paint: Paint) -> list[st
     return lines + [one_line(fact, width) for fact in facts]
 
 
+def official_header_lines(summary: Summary, *, width: int, paint: Paint) -> list[str]:
+    """The header of the official scores: the same facts, under the rules that made those."""
+    lines = [paint(one_line(_title(summary), width), "bold")]
+    lines += [paint(one_line(notice, width), "yellow") for notice in _notices(summary)]
+    facts = [
+        ("scores", official_rules(summary)) if label == "scores" else (label, text) for label, text in _facts(summary)
+    ]
+    return lines + [line for label, text in facts for line in _wrapped(label, text, width)]
+
+
+def official_rules(summary: Summary) -> str:
+    """Set, version and mode behind official figures."""
+    official = summary.official
+    made = f"{official.score_set} {official.score_version}, {official.mode} mode" if official else "official: none"
+    return f"{made}: the rules of the FDB-v3 scripts with their known faults, judge: none"
+
+
 def _short_agent_text(agent: AgentSummary) -> str:
     parts = [*([f"model {agent.model}"] if agent.model else []), f"{agent.clock} clock"]
     return f"{agent.name} ({', '.join(parts)})"

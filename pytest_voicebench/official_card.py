@@ -22,6 +22,17 @@ JUDGED_ONLY: Mapping[str, str] = {
 }
 """What exact mode cannot measure, and why."""
 
+OFFICIAL_RULES: Mapping[str, str] = {
+    "pass": "no expected call missing, no other call, every argument right; speech is no condition",
+    "calls": "those of the official log: executed and failed, never rejected or cancelled ones",
+    "pairing": "expected calls in order, each with the first call of its name not used yet",
+    "arguments": "texts lower-cased, stripped, _ as space; all else by Python's ==; expected $... takes anything",
+    "user_end": "end of the last word before the first gap of more than 2.0 s",
+    "turn_taken": "a transcript or recognised words",
+    "rounding": "item scores and latencies to 3 decimals before they are averaged",
+}
+"""The rules behind the numbers, for reports."""
+
 CallVerdict = Literal["match", "mismatch", "missing_argument", "never_called"]
 Failure = Literal["wrong_tools", "wrong_arguments"]
 

@@ -87,12 +87,13 @@ class OfficialAgent:
 class OfficialSummary:
     """The official scores of a run. `agents` is empty where no item has any; `notes` then says so.
 
-    `judged_only` names what exact mode leaves unmeasured, and why.
+    `rules` made the numbers; `judged_only` names what exact mode leaves unmeasured, and why.
     """
 
     score_set: str
     score_version: int
     mode: str
     agents: tuple[OfficialAgent, ...]
+    rules: Mapping[str, str]
     judged_only: Mapping[str, str]
     notes: tuple[str, ...] = field(default=())

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pytest_voicebench.official_card import (
     JUDGED_ONLY,
     OFFICIAL_MODE,
+    OFFICIAL_RULES,
     OFFICIAL_SET,
     OFFICIAL_VERSION,
     OfficialCard,
@@ -59,8 +60,9 @@ def summarize_official(agents: Sequence[tuple[str, Sequence[Result]]]) -> Offici
         score_version=OFFICIAL_VERSION,
         mode=OFFICIAL_MODE,
         agents=found,
+        rules=dict(OFFICIAL_RULES),
         judged_only=dict(JUDGED_ONLY),
-        notes=(NONE_AT_ALL,) if nothing else _notes(found),
+        notes=(NONE_AT_ALL,) if nothing else (*_notes(found), *_other_versions(results)),
     )
 
 
@@ -76,6 +78,12 @@ def _notes(agents: Sequence[OfficialAgent]) -> tuple[str, ...]:
             found.append(f"{agent.name}: {agent.errors_as_empty} of {agent.items} are errors, counted as empty results")
         found += [f"{agent.name}: {number} items left out: {why}" for why, number in agent.left_out.items()]
     return tuple(found)
+
+
+def _other_versions(results: Sequence[Result]) -> tuple[str, ...]:
+    """Cards are taken as they were saved; those that other rules made are named."""
+    others = Counter(r.official.version for r in results if r.official and r.official.version != OFFICIAL_VERSION)
+    return tuple(f"{n} items were scored by version {version} of these rules" for version, n in sorted(others.items()))
 
 
 def _agent(name: str, results: Sequence[Result]) -> OfficialAgent:

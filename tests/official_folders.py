@@ -50,6 +50,7 @@ def item(metadata: Mapping[str, Any], result: Mapping[str, Any]) -> tuple[Scenar
         agent_start_s=result.get("audio_agent_speech_start"),
         transcript=result["transcript"],
         words=tuple((w["text"], *w["timestamp"]) for w in result["asr_chunks"]),
+        call_starts_s=tuple(call["timestamp_start"] for call in result["actual_tool_calls"]),
         user_words=tuple((w["text"], *w["timestamp"]) for w in result["input_asr_chunks"]),
     )
     return wanted, conversation(*calls, reported=reported)

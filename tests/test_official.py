@@ -297,6 +297,22 @@ def test_reported_values_are_taken_raw_and_alone(
     assert (found.turn_taken, found.inputs) == (taken, "reported")
 
 
+@pytest.mark.parametrize(
+    ("starts_s", "latency_s", "why"),
+    [
+        ((17.9104999,), 8.91, None),
+        ((17.9105001,), 8.911, None),  # finer than a tick
+        ((None,), None, "a call without a time"),
+        ((20.0, 13.1), 11.0, None),
+        ((), 8.91, None),
+    ],
+)
+def test_reported_starts_of_calls_go_before_their_ticks(starts_s: Any, latency_s: Any, why: str | None) -> None:
+    found = official_card(scenario(PING), reported(user_end_s=9.0, call_starts_s=starts_s))
+    assert found.tool_call_latency_s == latency_s
+    assert found.unmeasured.get("tool_call_latency_s") == why
+
+
 def test_a_card_comes_back_from_json() -> None:
     found = card(scenario(OSLO, PING), made("weather", city=["x", {"y": None}]))
     assert from_json(OfficialCard, to_json(found)) == found

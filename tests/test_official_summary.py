@@ -11,6 +11,7 @@ import jsonschema
 import pytest
 from official_folders import item, official_result
 
+from pytest_voicebench.conversation import AgentInfo
 from pytest_voicebench.official_card import OFFICIAL_VERSION
 from pytest_voicebench.official_summary import OfficialAgent, OfficialSummary
 from pytest_voicebench.result import Result
@@ -213,6 +214,20 @@ def test_a_summary_from_before_is_still_readable(tmp_path: Path) -> None:
     del data["official"]
     (tmp_path / "summary.json").write_text(json.dumps(data), encoding="utf-8")
     assert load_summary(tmp_path).official is None
+
+
+def test_many_agents_stand_in_blocks_that_fit_the_page() -> None:
+    agents = [AgentInfo(name=f"agent_{n}", clock="wall") for n in range(5)]
+    results = [replace(r, agent=a) for a in agents for r in (ten() if a.name != "agent_3" else ten()[:2])]
+    page = render_official(summarize(results), color=False)
+    lines = page.splitlines()
+    assert all(len(line) <= 100 for line in lines)
+    assert "columns do not fit" not in page
+    assert [line.split()[2:] for line in lines if line.startswith("  pass rate")] == [
+        ["0.400", "4/10"] * 3,
+        ["0.500", "1/2", "0.400", "4/10"],
+    ]
+    assert [line for line in lines if line.startswith("By domain")] == [f"By domain: {a.name}" for a in agents]
 
 
 def test_the_tables_show_each_figure_with_its_denominator() -> None:

@@ -6,7 +6,7 @@ Our own set (`scoring.py`) says what we think is right; this one says what the p
 
 from __future__ import annotations
 
-from pytest_voicebench.conversation import Conversation, to_seconds
+from pytest_voicebench.conversation import Conversation
 from pytest_voicebench.metrics.official_calls import DECIMALS, argument_accuracy, judged_calls, tool_selection
 from pytest_voicebench.metrics.official_record import OfficialRecord, official_record
 from pytest_voicebench.official_card import JUDGED_ONLY, Failure, OfficialCard
@@ -40,7 +40,7 @@ def official_card(scenario: Scenario, conversation: Conversation) -> OfficialCar
         response_latency_s=response,
         interruption=None if response is None else response < 0,
         first_response_latency_s=_latency_s(_first_word_s(record), record.user_end_s),
-        tool_call_latency_s=_latency_s(_first_call_s(record), record.user_end_s),
+        tool_call_latency_s=_latency_s(record.first_call_s, record.user_end_s),
         unmeasured=_unmeasured(record),
     )
 
@@ -55,17 +55,12 @@ def _first_word_s(record: OfficialRecord) -> float | None:
     return record.words[0][1] if record.words else None
 
 
-def _first_call_s(record: OfficialRecord) -> float | None:
-    """The start of the first call of the log, which need not be the earliest."""
-    return to_seconds(record.calls[0].at_ticks) if record.calls else None
-
-
 def _unmeasured(record: OfficialRecord) -> dict[str, str]:
     """Why a value of the card is None."""
     moments = (
         ("response_latency_s", record.agent_start_s, "the agent was not heard"),
         ("first_response_latency_s", _first_word_s(record), "no recognised word"),
-        ("tool_call_latency_s", _first_call_s(record), "no call"),
+        ("tool_call_latency_s", record.first_call_s, "a call without a time" if record.calls else "no call"),
     )
     found = {name: why for name, moment, why in moments if moment is None}
     if record.user_end_s is None:

@@ -17,7 +17,8 @@ class OfficialRecord:
     """The inputs of the official scores; seconds from the start of the stream, None where nothing is known.
 
     `words` are (text, start, end); where an agent gave no word times, each stretch of its heard speech stands for one,
-    with an empty text. `calls` is the log, in its order.
+    with an empty text. `calls` is the log, in its order, and `first_call_s` the start of its first, which need not be
+    the earliest.
     """
 
     inputs: Literal["reported", "derived"]
@@ -26,6 +27,7 @@ class OfficialRecord:
     transcript: str
     words: tuple[tuple[str, float | None, float | None], ...]
     calls: tuple[Call, ...]
+    first_call_s: float | None
 
 
 def official_record(conversation: Conversation) -> OfficialRecord:
@@ -42,7 +44,12 @@ def official_record(conversation: Conversation) -> OfficialRecord:
         transcript=_transcript(conversation),
         words=_words(conversation),
         calls=calls,
+        first_call_s=_first_call_s(calls),
     )
+
+
+def _first_call_s(calls: tuple[Call, ...]) -> float | None:
+    return to_seconds(calls[0].at_ticks) if calls else None
 
 
 def _reported(reported: Reported, calls: tuple[Call, ...]) -> OfficialRecord:
@@ -53,6 +60,7 @@ def _reported(reported: Reported, calls: tuple[Call, ...]) -> OfficialRecord:
         transcript=reported.transcript,
         words=reported.words,
         calls=calls,
+        first_call_s=reported.call_starts_s[0] if reported.call_starts_s else _first_call_s(calls),
     )
 
 

@@ -19,6 +19,7 @@ from pytest_voicebench.writers.terminal_header import official_header_lines, wit
 
 NOT_COMPUTED = "no official scores: this summary was made before there were any"
 
+LABEL_WIDTH, AGENT_WIDTH = 42, 19  # so that three agents stand side by side in 100 columns
 GROUPS = (
     ("domain", "By domain", "by_domain"),
     ("difficulty", "By difficulty", "by_difficulty"),
@@ -46,21 +47,23 @@ def render_official(summary: Summary, *, width: int = 100, color: bool) -> str:
     if official is None or not official.agents:
         return "\n".join([*lines, "", NOT_COMPUTED if official is None else " ".join(official.notes)]) + "\n"
     names = [agent.name for agent in summary.agents]
-    for grid in _grids(official, names):
+    for grid in _grids(official, names, width):
         lines += ["", *grid_lines(grid, width=width, paint=paint)]
     return "\n".join(lines) + "\n"
 
 
-def _grids(official: OfficialSummary, names: Sequence[str]) -> Iterator[Grid]:
-    yield _overall(official, names)
+def _grids(official: OfficialSummary, names: Sequence[str], width: int) -> Iterator[Grid]:
+    size = max(1, (width - LABEL_WIDTH) // AGENT_WIDTH)
+    blocks = [(official.agents[n : n + size], names[n : n + size]) for n in range(0, len(names), size)]
+    yield from (_overall(official, *block) for block in blocks)
     for key, title, field in GROUPS:
         for agent, name in zip(official.agents, names, strict=True):
             yield _group(agent, key, title + (f": {name}" if len(names) > 1 else ""), field)
-    yield _pass_rates(official.agents, names)
+    yield from (_pass_rates(*block) for block in blocks)
 
 
-def _overall(official: OfficialSummary, names: Sequence[str]) -> Grid:
-    rows = [(label, *cells) for label, cells in _overall_rows(official.agents)]
+def _overall(official: OfficialSummary, agents: Sequence[OfficialAgent], names: Sequence[str]) -> Grid:
+    rows = [(label, *cells) for label, cells in _overall_rows(agents)]
     notes = [*official.notes, "turns taken: items whose agent speech has a transcript or recognised words"]
     notes += [f"{name}: {why}" for name, why in official.judged_only.items()]
     return _side_by_side("Official scores", names, rows, notes)

@@ -24,6 +24,7 @@ from pytest_voicebench.audio import RATE_HZ, Audio
 from pytest_voicebench.audio_files import write_flac
 from pytest_voicebench.conversation import Conversation
 from pytest_voicebench.files import file_sha256
+from pytest_voicebench.metrics.official import official_card
 from pytest_voicebench.scenario import ExpectedCall, Retraction, Scenario, Step, Timing
 from pytest_voicebench.scorecard import Scorecard
 from pytest_voicebench.scoring import score
@@ -215,7 +216,7 @@ TABLE_8 = {
         script=speaks(-1.36, "Sure, one moment.", "filler")
         + flights(-0.18, "Milan")
         + speaks(3.04, "I have a flight to Milan."),
-        line=(1.00, 1.00, None, None, None),  # the official set: -1.36, -0.18, 3.04
+        line=(1.00, 1.00, None, None, None),  # published: -1.36, -0.18, 3.04
         verdicts=("held", "held"),
         sentences=(
             f"{DATE}: only called with the new value 3.02 s after the correction was heard; the agent said neither",
@@ -253,6 +254,26 @@ def test_table_8_comes_back_line_by_line(name: str, tmp_path: Path) -> None:
     assert card.passed is (published.line[:2] == (1.00, 1.00))
 
 
+OFFICIAL = {  # the interrupting agent keeps its signed times there; what exact mode cannot judge is left out
+    "gpt_realtime": (1.00, 1.00, 4.40, 2.55),
+    "gemini2_5": (1.00, 1.00, 5.28, 4.23),
+    "gemini3_1": (1.00, 0.00, 2.56, -2.27),
+    "grok": (0.50, 0.00, None, -2.47),
+    "ultravox": (1.00, 1.00, -1.36, -0.18),
+    "cascaded": (0.67, 0.00, 8.08, 1.79),
+}
+
+
+@pytest.mark.parametrize("name", OFFICIAL)
+def test_the_official_set_gives_the_signed_times_of_table_8(name: str, tmp_path: Path) -> None:
+    scenario = travel(tmp_path)
+    conversation, _ = held(scenario, TABLE_8[name].script)
+    card = official_card(scenario, conversation)
+    found = (round(card.tools.f1, 2), card.argument_accuracy, card.response_latency_s, card.tool_call_latency_s)
+    assert found == OFFICIAL[name]
+    assert card.interruption is (None if name == "grok" else name == "ultravox")
+
+
 def filled(at_s: float, seconds: float) -> Script:
     """A filler so short that the answer after it is a span of its own."""
     return speaks(at_s, "Sure.", "filler", seconds)
@@ -277,7 +298,7 @@ TABLE_7 = {
         script=filled(2.64, 1.0) + bank([6.31, 6.6, 7.0], "NGN") + speaks(8.16, ANSWER),
         line=(1.0, 0.67, 2.64, 6.31, 8.16),
     ),
-    "cascaded": Published(  # the official set: -2.40, no tool call, 8.64
+    "cascaded": Published(  # published: -2.40, no tool call, 8.64
         script=speaks(-2.40, "Just a moment.", "filler") + bank([3.0, 4.0, 5.0], "USD") + speaks(8.64, ANSWER),
         line=(1.0, 0.67, None, None, None),
         depth_s=2.40,

@@ -87,7 +87,8 @@ def make_cases(count: int, seed: int = 20_260_406) -> list[Case]:
 
 def _calls(scenario: Scenario, rng: random.Random) -> list[Call]:
     box = Toolbox(scenario.suite.tools, scenario.suite.folder)
-    made, results = [], {}
+    made: list[tuple[str, dict[str, Any], Any]] = []
+    results: dict[int, Any] = {}
     for index, expected in enumerate(scenario.expect.calls):
         if rng.random() < 0.1:
             continue  # never called

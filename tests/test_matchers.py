@@ -135,10 +135,8 @@ def test_a_phone_or_card_number_never_matches_another_with_one_digit_changed(dig
     for kind in ("phone", "card"):
         assert match(kind, digits, spoken(digits)).matches
         assert match(kind, digits, " ".join(digits)).matches
-        for form in (changed, spoken(changed), int(changed)):
-            assert match(kind, digits, form).matches == (
-                digits == changed and (form != int(changed) or digits[0] != "0")
-            )
+        for form in (changed, spoken(changed), *([int(changed)] if changed[0] != "0" else [])):
+            assert match(kind, digits, form).matches == (digits == changed)
 
 
 @given(a=st.integers(0, 10**6), b=st.integers(0, 10**6))

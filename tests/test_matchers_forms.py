@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import TODAY, parameter
+from builders import TODAY, expected, parameter, scenario
 from container_tables import CONTAINERS
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_voicebench.conversation import Call
+from pytest_voicebench.loading.fingerprints import expectation_digest
 from pytest_voicebench.matchers import KINDS, Context, Match, accept, compare_value, match, overridden, stand_in
 from pytest_voicebench.matchers.custom import CustomMatcherError, load
 from pytest_voicebench.matchers.forms import SHAPES, form_of, why_malformed
+from pytest_voicebench.metrics.arguments import rules_of
+from pytest_voicebench.metrics.pairing import pair_calls
+from pytest_voicebench.scenario import Expectation
 from pytest_voicebench.tools import Parameter, Tool
 
 CASES = [
@@ -211,6 +217,26 @@ def test_a_scenario_overrides_how_one_argument_is_compared() -> None:
     kept = overridden(tools, {"find.city": {"set": True}})["find"].parameters["city"]
     assert (kept.match, kept.options) == ("text", {"aliases": {"Rome": ["Roma"]}, "set": True})
     assert overridden(tools, {}) is tools
+
+
+def test_what_a_scenario_overrides_holds_where_its_calls_are_scored() -> None:
+    city = Parameter(name="city", type="string", match="exact")
+    tools = {"find": Tool(name="find", description="d", parameters={"city": city})}
+    made = Call(call_id="c", name="find", arguments={"city": "vegas"}, status="executed", at_ticks=1)
+    one = scenario(expected("find", city={"$one_of": ["Rome", "Las Vegas"]}), tools=tools)
+    for compare, matches in (({}, False), ({"find.city": {"kind": "place"}}, True)):
+        judged = replace(one, expect=replace(one.expect, compare=compare))
+        (pair,) = pair_calls(judged.expect.calls, [made], rules_of(judged))
+        assert pair.matches is matches
+
+
+def test_what_a_scenario_overrides_is_part_of_what_it_is_judged_by() -> None:
+    plain = Expectation(calls=())
+    hashes = {
+        expectation_digest("m", replace(plain, compare=compare), ())
+        for compare in ({}, {"a.b": {"kind": "date"}}, {"a.b": {"kind": "text"}}, {"a.c": {"kind": "date"}})
+    }
+    assert len(hashes) == 4
 
 
 SUITE = """voicebench: 1

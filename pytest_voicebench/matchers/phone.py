@@ -10,7 +10,7 @@ from pytest_voicebench.matchers.spelled import spell_digits
 from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, cannot_tell, reject
 
 _EXTENSION = re.compile(r"(.+?)(?:[\s,;]*\b(?:extension|ext\.?)|(?<=\d)[\s,;]*(?:\bx|x|#))\s*([\w\s-]+)", re.IGNORECASE)
-_INTERNATIONAL = re.compile(r"\s*(\+|plus\b|00(?=\s?[1-9])|011(?=[\s-]))\s*(.+)", re.IGNORECASE | re.DOTALL)
+_INTERNATIONAL = re.compile(r"\s*(\+|plus\b|011(?=[\s-]))\s*(.+)", re.IGNORECASE | re.DOTALL)
 _TRUNK = re.compile(r"\(0\)")
 _LONGEST = 120  # characters
 _FEWEST, _MOST = 3, 15  # digits; 15 by ITU-T E.164
@@ -88,6 +88,8 @@ def _read_text(text: str) -> Phone | None:
     digits = spell_digits(_TRUNK.sub("", abroad[2]) if abroad else main)
     if digits is None or extension is None or not _FEWEST <= len(digits) <= _MOST or _looks_otherwise(main):
         return None
+    if abroad is None and digits.startswith("00") and len(digits) > _LOCAL + 2 and digits[2] != "0":
+        return Phone(digits[2:], international=True, extension=extension)  # the prefix of calls abroad, ITU-T E.164
     return Phone(digits, abroad is not None, extension)
 
 

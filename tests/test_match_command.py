@@ -52,6 +52,11 @@ def test_a_kind_that_there_is_not_is_one_line(kind: str, told: str, capsys: pyte
     assert error.count("\n") == 1
 
 
+def test_options_that_no_matcher_reads_are_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["match", "enum", "a", "b", "--options", '{"enum": 5}']) == 2
+    assert capsys.readouterr().err.startswith("match: the options cannot be read: ")
+
+
 @pytest.mark.parametrize("wrong", [["--today", "soon"], ["--options", "[1]"], ["--options", "{"]])
 def test_a_wrong_option_is_told(wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:

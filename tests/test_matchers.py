@@ -349,6 +349,28 @@ def test_a_value_outside_the_enum_is_noted() -> None:
     assert compare_value(name, "min_bedrooms", "Min Bedrooms", TODAY).matches
 
 
+@pytest.mark.parametrize(
+    ("expected", "actual", "verdict"),
+    [
+        ("savings", "savings account", "match"),
+        ("savings", "Savings_Account", "match"),
+        ("checking", "the checking account", "mismatch"),
+        ("savings", "checking account", "mismatch"),
+        ("savings", "account", "mismatch"),
+        ("savings", "savings card", "mismatch"),
+        ("joint", "joint savings account", "mismatch"),
+    ],
+)
+def test_an_enum_value_may_carry_the_noun_of_its_parameter(expected: str, actual: str, verdict: str) -> None:
+    account = parameter("source_account", match="enum", enum=("checking", "savings", "joint"))
+    assert compare_value(account, expected, actual, TODAY).verdict == verdict
+
+
+def test_an_enum_value_is_never_read_as_another_allowed_one() -> None:
+    account = parameter("source_account", match="enum", enum=("savings", "savings_account"))
+    assert compare_value(account, "savings", "savings account", TODAY).verdict == "mismatch"
+
+
 def test_case_counts_where_the_scenario_says_exact() -> None:
     """B15."""
     assert match("exact", "aB9", "AB9").verdict == "mismatch"

@@ -103,6 +103,22 @@ def test_the_stand_in_of_a_form_matches_it(kind: str, form: Any) -> None:
     assert match(kind, form, stand_in(form), today=TODAY).matches
 
 
+@given(
+    kind=st.sampled_from(sorted(KINDS)),
+    expected=st.one_of(st.text(max_size=12), st.integers(), st.floats()),
+    actual=st.one_of(st.text(max_size=12), st.integers(), st.floats()),
+    by=st.one_of(st.text(max_size=8), st.floats(), st.booleans(), st.none(), st.lists(st.integers(), max_size=2)),
+)
+def test_no_tolerance_makes_a_matcher_raise(kind: str, expected: Any, actual: Any, by: Any) -> None:
+    assert match(kind, near(expected, by), actual, today=TODAY).verdict in ("match", "mismatch", "cannot_tell")
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_an_integer_of_any_length_is_judged(kind: str) -> None:
+    assert not match(kind, "5", 10**6000, today=TODAY).matches
+    assert match(kind, 10**6000, 5, today=TODAY).verdict in ("mismatch", "cannot_tell")
+
+
 MALFORMED = [
     {"$oneof": ["a"]},
     {"$one_of": []},

@@ -42,7 +42,11 @@ def run(argv: list[str]) -> int:
     except (ValueError, CustomMatcherError) as error:
         print(one_line(f"match: {error}"), file=sys.stderr)
         return 2
-    found = match(options.kind, options.expected, options.actual, today=options.today, options=options.options)
+    try:
+        found = match(options.kind, options.expected, options.actual, today=options.today, options=options.options)
+    except (TypeError, ValueError, AttributeError) as error:  # options that no suite could have
+        print(one_line(f"match: the options cannot be read: {error}"), file=sys.stderr)
+        return 2
     notes = f" [{', '.join(found.notes)}]" if found.notes else ""
     line = one_line(f"{found.verdict.replace('_', ' ')}: {found.reason}{notes}")
     print(encodable(line, sys.stdout.encoding))

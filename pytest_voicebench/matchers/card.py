@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from pytest_voicebench.matchers.spelled import spell_digits
-from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, cannot_tell, reject
+from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, cannot_tell, quote, reject
 
 _LAST = re.compile(
     r"(?:(?:the\s+)?(?:card\s+)?(?:number\s+)?(?:ending|ends)\s+(?:in|with)|(?:the\s+)?last\s+(?:four|4)(?:\s+digits)?"
@@ -24,20 +24,22 @@ def card(expected: Json, actual: Json, context: Context) -> Match:
     """
     wanted, given = read(expected), read(actual)
     if wanted is None:
-        return EQUAL if expected == actual else cannot_tell(f"the expected value {expected!r} is not a card number")
+        return (
+            EQUAL if expected == actual else cannot_tell(f"the expected value {quote(expected)} is not a card number")
+        )
     if given is None:
         return reject(expected, actual, "not a card number")
     if wanted == given:
         return accept("the same card")
     if len(wanted) != len(given) and _TAIL in (len(wanted), len(given)) and wanted[-_TAIL:] == given[-_TAIL:]:
-        return cannot_tell(f"{actual!r} and {expected!r} share their last four digits only", "last_four")
+        return cannot_tell(f"{quote(actual)} and {quote(expected)} share their last four digits only", "last_four")
     fails = len(given) > _TAIL and has_check_digit(wanted) and not has_check_digit(given)
     return reject(expected, actual, "its check digit is wrong" if fails else "")
 
 
 def read(value: Json) -> str | None:
     """The 12 to 19 digits of a card, or its last four; None where a value is neither."""
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**20:
         value = str(value)
     return _read_text(value) if isinstance(value, str) and len(value) <= _LONGEST else None
 

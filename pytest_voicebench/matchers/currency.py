@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, cannot_tell, reject
+from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, cannot_tell, quote, reject
 
 _ALL_CODES = """
     AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF
@@ -121,14 +121,14 @@ def currency(expected: Json, actual: Json, context: Context) -> Match:
     if expected.casefold().strip() == actual.casefold().strip():
         return EQUAL
     if wanted is None:
-        return cannot_tell(f"the expected value {expected!r} is not a known currency")
+        return cannot_tell(f"the expected value {quote(expected)} is not a known currency")
     if given is None:
         return reject(expected, actual, "not a known currency")
     if not wanted & given:
         return reject(expected, actual)
     if len(wanted) == len(given) == 1:
         return accept("the same currency")
-    return cannot_tell(f"{actual!r} may or may not mean {expected!r}", "ambiguous_currency")
+    return cannot_tell(f"{quote(actual)} may or may not mean {quote(expected)}", "ambiguous_currency")
 
 
 def _meant(name: str, context: Context) -> frozenset[str] | None:

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from pytest_voicebench.matchers.duration import read as read_duration
 from pytest_voicebench.matchers.numerals import ORDINALS, TENS, UNITS, read_number
-from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, cannot_tell, reject
+from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, cannot_tell, quote, reject
 
 _ISO = re.compile(
     r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[t ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:z|[+-]\d{2}:?\d{2})?)?"
@@ -58,7 +58,7 @@ def date(expected: Json, actual: Json, context: Context) -> Match:
         return EQUAL
     wanted, given = read(expected, context.today), read(actual, context.today)
     if not wanted:
-        return cannot_tell(f"the expected value {expected!r} is not a date that can be read")
+        return cannot_tell(f"the expected value {quote(expected)} is not a date that can be read")
     if not given:
         return _unread(expected, actual)
     leeway = _leeway(context)
@@ -68,8 +68,10 @@ def date(expected: Json, actual: Json, context: Context) -> Match:
     if verdicts == {False}:
         return reject(expected, actual, "another day")
     if None in verdicts:
-        return cannot_tell(f"the year of {actual!r} is unknown without today's date", "unknown_year")
-    return cannot_tell(f"{actual!r} may or may not be {expected!r}: day and month can be swapped", "ambiguous_date")
+        return cannot_tell(f"the year of {quote(actual)} is unknown without today's date", "unknown_year")
+    return cannot_tell(
+        f"{quote(actual)} may or may not be {quote(expected)}: day and month can be swapped", "ambiguous_date"
+    )
 
 
 def _plain(text: str) -> str:
@@ -78,7 +80,7 @@ def _plain(text: str) -> str:
 
 def _unread(expected: str, actual: str) -> Match:
     if len(actual) <= _LONGEST and any(_is_relative(word) for word in _words(actual)):
-        return cannot_tell(f"which day {actual!r} is depends on how it is meant", "relative_date")
+        return cannot_tell(f"which day {quote(actual)} is depends on how it is meant", "relative_date")
     return reject(expected, actual, "not a date that can be read")
 
 
@@ -118,7 +120,7 @@ def _weekday_fits(given: Reading, actual: str, today: dt.date | None) -> Match |
     day = None if given.weekday is None else _day(given, today)
     if day is None or day.weekday() == given.weekday:
         return None
-    return cannot_tell(f"{actual!r} names a weekday that this day is not", "weekday_mismatch")
+    return cannot_tell(f"{quote(actual)} names a weekday that this day is not", "weekday_mismatch")
 
 
 def _day(reading: Reading, today: dt.date | None) -> dt.date | None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 
-from pytest_voicebench.matchers.number import FLOAT_TOLERANCE, close
+from pytest_voicebench.matchers.number import FLOAT_TOLERANCE, close, share_of
 from pytest_voicebench.matchers.numerals import read_number
-from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, cannot_tell, reject
+from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, cannot_tell, quote, reject
 
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800, "fortnight": 1_209_600}
 _MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
@@ -48,13 +48,13 @@ def duration(expected: Json, actual: Json, context: Context) -> Match:
     wanted, given = _read(expected, context), _read(actual, context)
     if wanted is None or given is None:
         return _unread(expected, actual, wanted is None)
-    if context.options.get("approx") is not None and _is_near(wanted, given, context.options["approx"]):
+    if context.options.get("approx") is not None and _is_near(wanted, given, context):
         return accept("within the tolerance")
     if wanted.months == given.months:
         same = close(wanted.seconds, given.seconds, Context())
         return accept("the same length") if same else reject(expected, actual)
     if _could_be(wanted, given):
-        return cannot_tell(f"whether {actual!r} is {expected!r} depends on the month", "unit")
+        return cannot_tell(f"whether {quote(actual)} is {quote(expected)} depends on the month", "unit")
     return reject(expected, actual)
 
 
@@ -67,10 +67,10 @@ def _unread(expected: Json, actual: Json, wanted: bool) -> Match:
     if is_bare(actual) or (is_bare(expected) and not wanted):
         return cannot_tell("a number without a unit; say the option `unit`", "no_unit")
     if wanted:
-        return cannot_tell(f"the expected value {expected!r} is not a duration that can be read")
+        return cannot_tell(f"the expected value {quote(expected)} is not a duration that can be read")
     vague = isinstance(actual, str) and (_VAGUE & set(actual.casefold().split()) or _CLOCK.fullmatch(actual.strip()))
     if vague:
-        return cannot_tell(f"how long {actual!r} is cannot be told", "vague")
+        return cannot_tell(f"how long {quote(actual)} is cannot be told", "vague")
     return reject(expected, actual, "not a duration")
 
 
@@ -79,7 +79,7 @@ def read_bare(value: Json) -> Decimal | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
-        number = Decimal(str(value))
+        number = Decimal(str(value)) if isinstance(value, float) else Decimal(value)
         return number if number.is_finite() else None
     return read_number(value) if isinstance(value, str) else None
 
@@ -198,12 +198,13 @@ def _could_be(a: Length, b: Length) -> bool:
     return least <= high and low <= most
 
 
-def _is_near(wanted: Length, given: Length, approx: Json) -> bool:
+def _is_near(wanted: Length, given: Length, context: Context) -> bool:
     if wanted.months != given.months and not (wanted.seconds == given.seconds == 0):
         return False
     a, b = (x.seconds + x.months * 2_629_800 for x in (wanted, given))  # compared with each other only
+    approx = context.options["approx"]
     leeway = read(approx) if isinstance(approx, str) else None
-    by = Decimal(str(approx)) * abs(a) if leeway is None else leeway.seconds + leeway.months * 2_629_800
+    by = share_of(context) * abs(a) if leeway is None else leeway.seconds + leeway.months * 2_629_800
     return abs(a - b) <= by * (1 + Decimal(FLOAT_TOLERANCE))
 
 

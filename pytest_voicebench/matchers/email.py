@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from pytest_voicebench.matchers.numerals import TENS, UNITS
 from pytest_voicebench.matchers.spelled import spell
-from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, cannot_tell, reject
+from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, cannot_tell, quote, reject
 
 _SIGNS = {
     "dot": ".", "period": ".", "point": ".", "underscore": "_", "dash": "-", "hyphen": "-", "minus": "-",
@@ -27,14 +27,14 @@ def email(expected: Json, actual: Json, context: Context) -> Match:
     if _plain(expected) == _plain(actual):
         return EQUAL
     if not wanted:
-        return cannot_tell(f"the expected value {expected!r} is not an e-mail address")
+        return cannot_tell(f"the expected value {quote(expected)} is not an e-mail address")
     if not given:
         return reject(expected, actual, "not an e-mail address")
     if not set(wanted) & set(given):
         return reject(expected, actual)
     if len(wanted) == len(given) == 1:
         return accept("the same address")
-    return cannot_tell(f"{actual!r} may or may not spell {expected!r}", "spelling")
+    return cannot_tell(f"{quote(actual)} may or may not spell {quote(expected)}", "spelling")
 
 
 @lru_cache(maxsize=4096)

@@ -36,8 +36,8 @@ def enum(expected: Json, actual: Json, context: Context) -> Match:
 def _core(text: str, parameter: str) -> list[str]:
     """The words without a plural's or owner's s before a noun, and without a last word that the parameter has too."""
     words = fold(text.replace("'", "").replace("\u2019", "")).split()
-    words = [word.removesuffix("s") if len(word) > 3 else word for word in words[:-1]] + words[-1:]
-    return words[:-1] if len(words) > 1 and words[-1] in fold(parameter).split() else words
+    words = words[:-1] if len(words) > 1 and words[-1] in fold(parameter).split() else words
+    return [word.removesuffix("s") if len(word) > 3 else word for word in words[:-1]] + words[-1:]
 
 
 def fold(text: str) -> str:

@@ -6,7 +6,18 @@ import re
 import unicodedata
 
 from pytest_voicebench.matchers.spelled import Spelling, spell
-from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, as_text, cannot_tell, reject
+from pytest_voicebench.matchers.verdict import (
+    EQUAL,
+    Context,
+    Json,
+    Kind,
+    Match,
+    accept,
+    as_text,
+    cannot_tell,
+    quote,
+    reject,
+)
 
 _SEPARATORS = re.compile(r"[\s.,\-\u2010-\u2015\u2212]+")
 
@@ -40,7 +51,7 @@ def _compare_spoken(wanted: str, given: str, folded: str, other: str) -> Match |
         return None
     if _is_clear(a) and _is_clear(b):
         return accept("the same identifier, spoken")
-    return cannot_tell(f"{given!r} may or may not spell {wanted!r}", "spelling")
+    return cannot_tell(f"{quote(given)} may or may not spell {quote(wanted)}", "spelling")
 
 
 def _is_clear(spelling: Spelling) -> bool:

@@ -7,7 +7,7 @@ import re
 from decimal import Decimal
 
 from pytest_voicebench.matchers.numerals import SCALES, read_number
-from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, cannot_tell, reject
+from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, cannot_tell, quote, reject
 
 FLOAT_TOLERANCE = 1e-9
 """Relative; binary fractions that differ by less are the same number written twice."""
@@ -25,7 +25,7 @@ def number(expected: Json, actual: Json, context: Context) -> Match:
     """Equal numbers: integers exactly, fractions within 1e-9, or within the option `approx` (0.05 = 5 %)."""
     wanted, given = read(expected), read(actual)
     if wanted is None:
-        return EQUAL if expected == actual else cannot_tell(f"the expected value {expected!r} is not a number")
+        return EQUAL if expected == actual else cannot_tell(f"the expected value {quote(expected)} is not a number")
     if given is None:
         return reject(expected, actual, "not a number")
     return EQUAL if close(wanted, given, context) else reject(expected, actual)
@@ -59,6 +59,13 @@ def read_spoken(text: str) -> Decimal | None:
     return (whole + _SHARES[parts[2]]) * SCALES.get(parts[3] or "", 1)
 
 
+def share_of(context: Context) -> Decimal:
+    """The option `approx` where it is a share of the expected value; 0 where it is not."""
+    approx = context.options.get("approx")
+    is_number = isinstance(approx, int | float) and not isinstance(approx, bool) and math.isfinite(approx)
+    return Decimal(str(approx)) if is_number else Decimal(0)
+
+
 def close(wanted: Number, given: Number, context: Context) -> bool:
     """Whether two numbers are the same for this parameter; NaN never is."""
     if isinstance(wanted, float) and not math.isfinite(wanted):
@@ -66,9 +73,9 @@ def close(wanted: Number, given: Number, context: Context) -> bool:
     if isinstance(given, float) and not math.isfinite(given):
         return False
     a, b = Decimal(wanted), Decimal(given)
-    approx = context.options.get("approx")
+    approx = share_of(context)
     if approx:
-        return abs(a - b) <= Decimal(str(approx)) * abs(a) * (1 + Decimal(FLOAT_TOLERANCE))
+        return abs(a - b) <= approx * abs(a) * (1 + Decimal(FLOAT_TOLERANCE))
     if a == a.to_integral_value() and b == b.to_integral_value():
         return a == b
     return abs(a - b) <= Decimal(FLOAT_TOLERANCE) * max(abs(a), abs(b))

@@ -7,7 +7,7 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, cannot_tell, reject
+from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, cannot_tell, quote, reject
 
 _TITLES = frozenset(["mr", "mrs", "ms", "miss", "mx", "dr", "doctor", "prof", "professor", "sir", "madam", "mister"])
 _SUFFIXES = {"jr": "jr", "junior": "jr", "sr": "sr", "senior": "sr", "ii": "2", "iii": "3", "iv": "4"}
@@ -62,7 +62,7 @@ def person(expected: Json, actual: Json, context: Context) -> Match:
         return accept("the same name")
     if wanted.suffix and given.suffix:
         return reject(expected, actual, "another generation")
-    return cannot_tell(f"{actual!r} and {expected!r} differ by a generation", "partial_name")
+    return cannot_tell(f"{quote(actual)} and {quote(expected)} differ by a generation", "partial_name")
 
 
 def _same(a: Name, b: Name) -> bool:
@@ -76,10 +76,12 @@ def _compare_parts(wanted: Name, given: Name, actual: str, expected: str) -> Mat
     """The doubt where only initials, short forms or middle names differ; None where the names do."""
     a, b = wanted.words, given.words
     if len(a) == len(b) and all(_may_be(x, y) for x, y in zip(a, b, strict=True)) and a[-1] == b[-1] and len(a) > 1:
-        return cannot_tell(f"{actual!r} may be short for {expected!r}, or the other way round", "partial_name")
+        return cannot_tell(
+            f"{quote(actual)} may be short for {quote(expected)}, or the other way round", "partial_name"
+        )
     longer, shorter = (a, b) if len(a) > len(b) else (b, a)
     if len(longer) > len(shorter) == 2 and _may_be(longer[0], shorter[0]) and longer[-1] == shorter[-1]:
-        return cannot_tell(f"{actual!r} and {expected!r} differ by a middle name", "partial_name")
+        return cannot_tell(f"{quote(actual)} and {quote(expected)} differ by a middle name", "partial_name")
     return None
 
 

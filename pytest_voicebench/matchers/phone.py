@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from pytest_voicebench.matchers.spelled import spell_digits
-from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, cannot_tell, reject
+from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, cannot_tell, quote, reject
 
 _EXTENSION = re.compile(r"(.+?)(?:[\s,;]*\b(?:extension|ext\.?)|(?<=\d)[\s,;]*(?:\bx|x|#))\s*([\w\s-]+)", re.IGNORECASE)
 _INTERNATIONAL = re.compile(r"\s*(\+|plus\b|011(?=[\s-]))\s*(.+)", re.IGNORECASE | re.DOTALL)
@@ -37,7 +37,9 @@ def phone(expected: Json, actual: Json, context: Context) -> Match:
     """
     wanted, given = read(expected), read(actual)
     if wanted is None:
-        return EQUAL if expected == actual else cannot_tell(f"the expected value {expected!r} is not a phone number")
+        return (
+            EQUAL if expected == actual else cannot_tell(f"the expected value {quote(expected)} is not a phone number")
+        )
     if given is None:
         return reject(expected, actual, "not a phone number")
     if wanted.extension != given.extension:
@@ -53,7 +55,9 @@ def phone(expected: Json, actual: Json, context: Context) -> Match:
         return accept("the same number")
     national = local.digits.removeprefix("0")
     if full.digits.endswith(national) and _COUNTRIES.fullmatch(full.digits.removesuffix(national)):
-        return cannot_tell(f"{actual!r} and {expected!r} differ by a country code; say `country`", "country_code")
+        return cannot_tell(
+            f"{quote(actual)} and {quote(expected)} differ by a country code; say `country`", "country_code"
+        )
     return reject(expected, actual)
 
 
@@ -73,7 +77,7 @@ def _without_one(digits: str) -> str:
 
 def read(value: Json) -> Phone | None:
     """The number that a JSON value is or spells; None where it is none."""
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**20:
         value = str(value)
     return _read_text(value) if isinstance(value, str) and len(value) <= _LONGEST else None
 

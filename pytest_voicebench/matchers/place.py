@@ -9,7 +9,18 @@ from collections.abc import Iterable
 from pytest_voicebench.matchers.numerals import ORDINALS, TENS
 from pytest_voicebench.matchers.regions import STATES, home, region
 from pytest_voicebench.matchers.text import words
-from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, as_text, cannot_tell, reject
+from pytest_voicebench.matchers.verdict import (
+    EQUAL,
+    Context,
+    Json,
+    Kind,
+    Match,
+    accept,
+    as_text,
+    cannot_tell,
+    quote,
+    reject,
+)
 
 _SHORT_FORMS = """ave,av=avenue st,str=street st=saint rd=road blvd=boulevard ln=lane hwy=highway
     pkwy=parkway sq=square ct=court pl=place ter,terr=terrace cir=circle apt=apartment ste=suite fl=floor bldg=building
@@ -80,7 +91,9 @@ def _compare_regions(wanted: str, given: str) -> Match | None:
         return accept("the same place") if fits else reject(wanted, given, "a place of that name elsewhere")
     if regions and others and regions | others <= STATES:
         return reject(wanted, given, "a place of that name elsewhere")
-    return cannot_tell(f"{given!r} and {wanted!r} differ by a region; list it as an alias if it is right", "region")
+    return cannot_tell(
+        f"{quote(given)} and {quote(wanted)} differ by a region; list it as an alias if it is right", "region"
+    )
 
 
 def _split(name: str) -> tuple[tuple[str, ...], frozenset[str]]:

@@ -8,15 +8,17 @@ from decimal import Decimal
 from functools import lru_cache
 
 from pytest_voicebench.matchers.duration import is_bare, read_bare
-from pytest_voicebench.matchers.number import FLOAT_TOLERANCE
+from pytest_voicebench.matchers.number import FLOAT_TOLERANCE, share_of
 from pytest_voicebench.matchers.numerals import read_number
 from pytest_voicebench.matchers.unit_table import UNITS, Unit, units_named
-from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, cannot_tell, reject
+from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, cannot_tell, quote, reject
 
 _GLUED = re.compile(r"([-+\u2212]?[\d.,]*\d)\s*([^\W\d]\S*.*|[°%\"'\u2032\u2033\u00b5].*)", re.DOTALL)
 _FEET_INCHES = re.compile(
     r"(\d+)\s*(?:'|\u2032|ft\.?|feet|foot)\s*(?:and\s+)?(\d+(?:\.\d+)?)\s*(?:\"|''|\u2033|in\.?|inch(?:es)?)?"
 )
+_FRACTION = re.compile(r"(?:(\d{1,9}) )?(\d{1,3})/([1-9]\d{0,2})")
+_SIGNS = {"\u00bd": " 1/2", "\u00bc": " 1/4", "\u00be": " 3/4"}
 _TWO_PARTS = (("foot", "inch"), ("pound", "ounce"), ("stone", "pound"))
 _LONGEST = 120  # characters
 
@@ -50,7 +52,7 @@ def quantity(expected: Json, actual: Json, context: Context) -> Match:
         return accept("the same amount in another unit")
     if verdicts == {False}:
         return reject(expected, actual)
-    return cannot_tell(f"whether {actual!r} is {expected!r} depends on which unit is meant", "unit")
+    return cannot_tell(f"whether {quote(actual)} is {quote(expected)} depends on which unit is meant", "unit")
 
 
 def _near(unit: Unit, number: Decimal, other: Unit, given: Decimal, context: Context) -> bool:
@@ -60,7 +62,7 @@ def _near(unit: Unit, number: Decimal, other: Unit, given: Decimal, context: Con
     if leeway is not None:
         by = next((u.factor * leeway.number for u in leeway.units if u.dimension == unit.dimension), Decimal(0))
     else:
-        by = Decimal(str(approx)) * abs(a) if isinstance(approx, int | float) else Decimal(0)
+        by = share_of(context) * abs(a)
     return abs(a - b) <= by + Decimal(FLOAT_TOLERANCE) * max(abs(a), abs(b))
 
 
@@ -73,7 +75,7 @@ def _unread(expected: Json, actual: Json, wanted: bool) -> Match:
     if is_bare(actual) or is_bare(expected):
         return cannot_tell("a number without a unit; say the option `unit`", "no_unit")
     if wanted:
-        return cannot_tell(f"the expected value {expected!r} is not an amount with a unit that can be read")
+        return cannot_tell(f"the expected value {quote(expected)} is not an amount with a unit that can be read")
     return reject(expected, actual, "not an amount with a unit")
 
 
@@ -89,7 +91,7 @@ def _read(value: Json, context: Context) -> Amount | None:
 @lru_cache(maxsize=4096)
 def read(text: str) -> Amount | None:
     """The amount that a text says; None where it says none."""
-    plain = " ".join(text.split())
+    plain = " ".join("".join(_SIGNS.get(c, c) for c in text[: _LONGEST + 1]).split())
     if len(plain) > _LONGEST:
         return None
     feet = _FEET_INCHES.fullmatch(plain.casefold())
@@ -145,6 +147,9 @@ def _number(words: list[str]) -> Decimal | None:
             return None if whole is None else whole + Decimal(value)
     if text in ("a", "an"):
         return Decimal(1)
+    fraction = _FRACTION.fullmatch(text)
+    if fraction:
+        return Decimal(fraction[1] or 0) + Decimal(fraction[2]) / Decimal(fraction[3])
     return Decimal("0.5") if text in ("half a", "half an", "half", "a half") else read_number(text)
 
 

@@ -9,7 +9,7 @@ from typing import TypeVar
 from pytest_voicebench.matchers.custom import CustomMatcherError
 from pytest_voicebench.matchers.forms import form_of, why_malformed
 from pytest_voicebench.matchers.kinds import KINDS, find_kind
-from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, cannot_tell, reject
+from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, cannot_tell, quote, reject
 
 T = TypeVar("T")
 
@@ -97,7 +97,7 @@ def _compare_leaf(kind: Kind, expected: Json, actual: Json, context: Context) ->
         return found
     for alias in aliases_of(context.options, expected):
         if function(alias, actual, context).matches:
-            return accept(f"an alias of {expected!r}", "alias")
+            return accept(f"an alias of {quote(expected)}", "alias")
     return found
 
 

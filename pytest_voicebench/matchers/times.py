@@ -8,7 +8,7 @@ from functools import lru_cache
 from pytest_voicebench.matchers.duration import is_tolerance
 from pytest_voicebench.matchers.duration import read as read_duration
 from pytest_voicebench.matchers.numerals import TENS, UNITS
-from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, cannot_tell, reject
+from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, cannot_tell, quote, reject
 
 _DAY = 24 * 60  # minutes
 _HALF = 12 * 60
@@ -16,6 +16,7 @@ _NAMED = {"noon": _HALF, "midday": _HALF, "midnight": 0}
 _ISO = re.compile(r"(?:\d{4}-\d\d-\d\d[t ])?t?(\d\d):(\d\d)(?::\d\d(?:\.\d+)?)?(?:z|[+-]\d\d:?\d\d)?")
 _CLOCK = re.compile(r"(\d{1,2})[:.h](\d\d)(?::00)?")
 _MILITARY = re.compile(r"([01]\d|2[0-4])([0-5]\d)")
+_HUNDRED = re.compile(r"(.+) hundred(?: hours)?")
 _ZONE = re.compile(r"\s+(e[sd]?t|c[sd]?t|m[sd]t|p[sd]?t|utc|gmt|cet|cest|bst|[a-z]+ time)$")
 _MORNING, _EVENING = "am", "pm"
 _HALVES = {
@@ -43,10 +44,10 @@ def time(expected: Json, actual: Json, context: Context) -> Match:
     if _plain(expected) == _plain(actual):
         return EQUAL
     if wanted is None:
-        return cannot_tell(f"the expected value {expected!r} is not a time that can be read")
+        return cannot_tell(f"the expected value {quote(expected)} is not a time that can be read")
     if given is None:
         if _VAGUE & set(_plain(actual).split()):
-            return cannot_tell(f"which time {actual!r} is depends on how it is meant", "relative_time")
+            return cannot_tell(f"which time {quote(actual)} is depends on how it is meant", "relative_time")
         return reject(expected, actual, "not a time")
     return _compare(wanted, given, context, expected, actual, zones=zone == other)
 
@@ -56,10 +57,10 @@ def _compare(wanted: Reading, given: Reading, context: Context, expected: str, a
     if verdicts == {False}:
         return reject(expected, actual, "another time")
     if not zones:
-        return cannot_tell(f"{actual!r} and {expected!r} name different time zones", "time_zone")
+        return cannot_tell(f"{quote(actual)} and {quote(expected)} name different time zones", "time_zone")
     if verdicts == {True} or not wanted[1]:  # the expectation leaves the half of the day open
         return accept("the same time")
-    return cannot_tell(f"{actual!r} may be in the morning or the afternoon", "ambiguous_time")
+    return cannot_tell(f"{quote(actual)} may be in the morning or the afternoon", "ambiguous_time")
 
 
 def _both(reading: Reading) -> tuple[int, ...]:
@@ -98,7 +99,11 @@ def _read_plain(plain: str, half: str | None) -> Reading | None:
     if clock:
         known = half is None and (len(clock[1]) == 2 and clock[1][0] == "0")
         return _minutes(int(clock[1]), int(clock[2]), half, known=known)
-    military = _MILITARY.fullmatch(plain.removesuffix(" hours").removesuffix(" hundred hours"))
+    hundred = _HUNDRED.fullmatch(plain)
+    if hundred and half is None:
+        hour = _number(hundred[1].replace("-", " ").removeprefix("oh ").removeprefix("zero ").split())
+        return None if hour is None else _minutes(hour, 0, None, known=True)
+    military = _MILITARY.fullmatch(plain.removesuffix(" hours"))
     if military and half is None:
         return _minutes(int(military[1]), int(military[2]), None, known=True)
     return _read_words(plain.replace("-", " ").split(), half)

@@ -11,6 +11,8 @@ from pytest_voicebench.scorecard import Verdict
 
 Json = Any
 
+_MOST_BITS = 14_000  # of an integer that is compared as text: Python writes out 4,300 digits
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
@@ -87,14 +89,18 @@ def quote(value: Json) -> str:
         text = repr(value)
     except RecursionError:
         return "a deeply nested value"
+    except ValueError:  # an integer that Python does not write out
+        return "a number of thousands of digits"
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def as_text(value: Json) -> str | None:
-    """The text of a string or of a JSON number (25.0 is 25); None for anything else."""
+    """The text of a string or of a JSON number (25.0 is 25); None for anything else, also an endless integer."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
         return None
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))

@@ -65,10 +65,11 @@ def _checked(node: Mapping, parameter: Parameter, where: str, report: Report, be
     if kind.custom:
         return _plain(node)
     before = len(report.mistakes)
-    fields = Fields(node, where, report, (*beside, *known_options(parameter)))
+    known = known_options(parameter)
+    fields = Fields(node, where, report, (*beside, *known))
     checks = _CHECKS | {"approx": partial(_approx, _kind_of_figures(kind, parameter)), "unit": partial(_unit, kind)}
     for name, value in node.entries.items():
-        if name in checks and name not in beside:
+        if name in known and name in checks:
             checks[name](value, fields.at(name), report)
     return _plain(node) if len(report.mistakes) == before else {}
 

@@ -61,7 +61,7 @@ class Readable:
             if why:
                 return f"$approx: by: {why}, got {quoted(content['by'])}"
         if word == "$value":
-            return self._judge(parameter, content)
+            return next(filter(None, (self._judge(parameter, one) for one in content.values())), None)
         inner = (one for one in values_in(value) if one is not None)
         return next(filter(None, (self.why_not(parameter, one) for one in inner)), None)
 

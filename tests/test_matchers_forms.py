@@ -13,6 +13,7 @@ from container_tables import CONTAINERS
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_voicebench.agents.behaviours import wrong_value
 from pytest_voicebench.conversation import Call
 from pytest_voicebench.loading.fingerprints import expectation_digest
 from pytest_voicebench.matchers import KINDS, Context, Match, accept, compare_value, match, overridden, stand_in
@@ -117,6 +118,12 @@ def test_no_tolerance_makes_a_matcher_raise(kind: str, expected: Any, actual: An
 def test_an_integer_of_any_length_is_judged(kind: str) -> None:
     assert not match(kind, "5", 10**6000, today=TODAY).matches
     assert match(kind, 10**6000, 5, today=TODAY).verdict in ("mismatch", "cannot_tell")
+
+
+@pytest.mark.parametrize(("kind", "form"), [(kind, form) for kind, form, *_ in FORMS if form_of(form)])
+def test_the_argument_swapper_says_what_no_form_takes(kind: str, form: Any) -> None:
+    declared = parameter("x", match=kind)
+    assert compare_value(declared, form, wrong_value(declared, form), TODAY).verdict == "mismatch"
 
 
 MALFORMED = [

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from typing import Any, Literal
 
 from pytest_voicebench.conversation import to_ticks
-from pytest_voicebench.matchers import stand_in
+from pytest_voicebench.matchers import compare_value, stand_in
 from pytest_voicebench.matchers.forms import form_of, values_in
 from pytest_voicebench.references import is_reference
 from pytest_voicebench.scenario import ExpectedCall, Retraction, Scenario
@@ -149,7 +149,7 @@ def wrong_value(parameter: Parameter, value: Json) -> Json:
     if form is not None and form[0] in ("$any", "$not"):
         return None if form[0] == "$any" else form[1]["values"][0]
     if form is not None:
-        return _far_from([one for one in values_in(value) if one is not None], parameter)
+        return _far_from(value, parameter)
     if isinstance(value, bool):
         return not value
     if isinstance(value, int | float):
@@ -164,12 +164,23 @@ def wrong_value(parameter: Parameter, value: Json) -> Json:
         return f"{value} Q7"
 
 
-def _far_from(values: Sequence[Json], parameter: Parameter) -> Json:
-    """A value that is none of several."""
-    if others := [v for v in parameter.enum if v not in values]:
-        return others[0]
-    found = [wrong_value(replace(parameter, enum=()), value) for value in values]
-    return next((one for one in found if one not in values), "none of these")
+def _far_from(form: Json, parameter: Parameter) -> Json:
+    """A value that a form which stands for several, or for a range, surely does not take; null where none is found."""
+    values = [one for one in values_in(form) if one is not None]
+    near = [wrong_value(replace(parameter, enum=()), one) for one in values]
+    candidates = [*parameter.enum, *near, *map(_far, values), "none of these"]
+    wrong = (one for one in candidates if compare_value(parameter, form, one, None).verdict == "mismatch")
+    return next(wrong, None)
+
+
+def _far(value: Json) -> Json:
+    """A value beyond any tolerance: more than twice as much, another year."""
+    if isinstance(value, int | float):
+        return value * 3 + 100_000
+    try:
+        return (date.fromisoformat(str(value)) + timedelta(days=400)).isoformat()
+    except ValueError:
+        return f"{value} Q7"
 
 
 def _swapped(call: ExpectedCall, tool: Tool) -> ExpectedCall:

@@ -36,6 +36,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
     options.check_agents(config)
+    if not config.getoption("collectonly"):
+        options.judge_asked(config)  # what is wrong with it is said before the run, not after
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

@@ -9,6 +9,7 @@ import pytest
 
 if TYPE_CHECKING:
     from pytest_voicebench.agents.naming import AgentSpec
+    from pytest_voicebench.judging.settings import Endpoint, JudgeSettings
 
 GROUP = "voicebench"
 OPTION = "--voicebench-agent"
@@ -21,6 +22,11 @@ AGENT_HELP = (
     "given twice it compares (default: local)"
 )
 
+JUDGE_HELP = (
+    "after the run, ask this model about what was said: MODEL[,timeout_s=60,retries=2,parallel=8,max_tokens=400,"
+    "input_price=...,output_price=...] (prices of a million tokens); at OPENAI_BASE_URL, with OPENAI_API_KEY"
+)
+
 _option = pytest.StashKey[str]()
 _specs = pytest.StashKey["tuple[AgentSpec, ...]"]()
 
@@ -30,9 +36,11 @@ def add_options(parser: pytest.Parser) -> None:
     group = parser.getgroup(GROUP, "voice agents")
     _add_agent_option(group, OPTION, AGENT_HELP)
     group.addoption("--voicebench-reports", metavar="DIR", help="where run folders go (default: reports)")
+    group.addoption("--voicebench-judge", metavar="MODEL[,KEY=VALUE...]", help=JUDGE_HELP)
     parser.addini("voicebench_suites", "globs of suite files, from the root directory", "args", DEFAULT_SUITES)
     parser.addini("voicebench_reports", "where run folders go, from the root directory", default=DEFAULT_REPORTS)
     parser.addini("voicebench_agent", "the agent where --voicebench-agent is not given", default="")
+    parser.addini("voicebench_judge", "the judge where --voicebench-judge is not given", default="")
 
 
 def add_agent_alias(parser: pytest.Parser, config: pytest.Config) -> None:
@@ -88,6 +96,20 @@ def check_agents(config: pytest.Config) -> None:
             find_agent(spec)
     except AgentNameError as error:
         raise pytest.UsageError(str(error)) from None
+
+
+def judge_asked(config: pytest.Config) -> tuple[JudgeSettings, Endpoint] | None:
+    """The judge of this run and where it is; None without one. Raises pytest.UsageError, one line."""
+    given = config.getoption("voicebench_judge")
+    text = config.getini("voicebench_judge") if given is None else given
+    if given is None and not text:
+        return None
+    from pytest_voicebench.judging.settings import JudgeSettingsError, endpoint_of, parse_judge
+
+    try:
+        return parse_judge(text), endpoint_of()
+    except JudgeSettingsError as error:
+        raise pytest.UsageError(f"--voicebench-judge: {error}") from None
 
 
 def _allow_own_modules(config: pytest.Config) -> None:

@@ -1,4 +1,4 @@
-"""A judge at the end of a pytest run, and the command that asks one later: verdicts beside the scores, outcomes as before."""
+"""A judge at the end of a pytest run, and the command that asks one later: verdicts beside scores, outcomes kept."""
 
 from __future__ import annotations
 

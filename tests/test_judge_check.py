@@ -77,13 +77,9 @@ def test_a_judge_that_is_always_right_has_a_kappa_of_one(check: Checked) -> None
     assert status == 0
     assert [f["kappa"] for f in data["figures"]] == [1.0] * 4
     assert [f["question"] for f in data["figures"]] == ["all", "response", "argument", "information"]
-    assert data["figures"][0]["accuracy"] | {"low": 0, "high": 0} == {
-        "k": 66,
-        "n": 66,
-        "value": 1.0,
-        "low": 0,
-        "high": 0,
-    }
+    accuracy = data["figures"][0]["accuracy"]
+    assert (accuracy["k"], accuracy["n"], accuracy["value"], accuracy["high"]) == (66, 66, 1.0, 1.0)
+    assert 0.94 < accuracy["low"] < 0.95
     assert (data["wrong"], data["stands"], data["unjudged_causes"]) == ([], True, {})
     assert (data["input_tokens"], data["cost"]) == (6600, None)
     assert data["judge"]["model"] == "double"

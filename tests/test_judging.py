@@ -203,9 +203,10 @@ def test_a_judge_is_read_from_its_text() -> None:
     assert parse_judge("m,input_price=1").cost(10, 10) is None
 
 
-@pytest.mark.parametrize(
-    "text", ["", ",", "a=b", "m,x=1", "m,parallel=0", "m,parallel=1.5", "m,timeout_s=nan", "m,retries"]
-)
+NO_JUDGES = ["", ",", "a=b", "m,x=1", "m,parallel=0", "m,parallel=1.5", "m,timeout_s=nan", "m,retries"]
+
+
+@pytest.mark.parametrize("text", NO_JUDGES)
 def test_a_judge_that_is_none_is_refused_in_one_line(text: str) -> None:
     with pytest.raises(JudgeSettingsError) as caught:
         parse_judge(text)

@@ -99,6 +99,14 @@ class Judgement:
     cost: float | None = None
     output_format: str | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse with ValueError what is neither a verdict nor unjudged, or both."""
+        given = self.sentence is not None if self.asked.question == "information" else self.correct is not None
+        if self.unjudged is not None and given:
+            raise ValueError("a judgement that is unjudged has no verdict")
+        if self.unjudged is None and not given and self.asked.question != "information":
+            raise ValueError("a judgement without a verdict has a cause")
+
 
 def questions_of(result: Result) -> tuple[Asked, ...]:
     """What is asked about an item, without repeats: nothing unless it was measured.

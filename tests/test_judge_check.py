@@ -18,6 +18,7 @@ from pytest_voicebench.judging.verdicts import Verdict
 
 CONTROLS = load_controls()
 BY_RECORD = {control.prompt.messages[1]["content"]: control for control in CONTROLS}
+HALF = len(CONTROLS) // 2
 SPEC = "--judge=double,retries=0"
 
 Checked = Callable[..., tuple[int, str]]
@@ -50,7 +51,8 @@ def test_there_are_sixty_and_more_controls_half_of_each_question_hard_negatives(
     assert len({c.id for c in CONTROLS}) == len(CONTROLS)
     assert len(BY_RECORD) == len(CONTROLS)
     counted = Counter((c.question, c.positive) for c in CONTROLS)
-    assert counted == {(q, p): 11 for q in ("response", "argument", "information") for p in (True, False)}
+    assert len(counted) == 6
+    assert all(counted[question, True] == counted[question, False] >= 10 for question, _ in counted)
 
 
 @pytest.mark.parametrize("control", CONTROLS, ids=lambda c: c.id)
@@ -66,9 +68,10 @@ def test_a_control_is_whole_and_its_label_is_one_of_the_answers(control: Control
 
 def test_neither_always_yes_nor_always_no_nor_the_position_gets_more_than_half_of_the_controls() -> None:
     for answer in (True, False):
-        assert sum(c.label is answer for c in CONTROLS if c.question != "information") == 22
+        asked = [c for c in CONTROLS if c.question != "information"]
+        assert sum(c.label is answer for c in asked) * 2 == len(asked)
     asked = [c for c in CONTROLS if c.question == "information"]
-    assert all(sum(c.label == n for c in asked) <= 11 for n in (0, 1, 2, 3, None))
+    assert all(sum(c.label == n for c in asked) * 2 <= len(asked) for n in (0, 1, 2, 3, None))
 
 
 def test_a_judge_that_is_always_right_has_a_kappa_of_one(check: Checked) -> None:
@@ -78,10 +81,10 @@ def test_a_judge_that_is_always_right_has_a_kappa_of_one(check: Checked) -> None
     assert [f["kappa"] for f in data["figures"]] == [1.0] * 4
     assert [f["question"] for f in data["figures"]] == ["all", "response", "argument", "information"]
     accuracy = data["figures"][0]["accuracy"]
-    assert (accuracy["k"], accuracy["n"], accuracy["value"], accuracy["high"]) == (66, 66, 1.0, 1.0)
+    assert (accuracy["k"], accuracy["n"], accuracy["value"], accuracy["high"]) == (2 * HALF, 2 * HALF, 1.0, 1.0)
     assert 0.94 < accuracy["low"] < 0.95
     assert (data["wrong"], data["stands"], data["unjudged_causes"]) == ([], True, {})
-    assert (data["input_tokens"], data["cost"]) == (6600, None)
+    assert (data["input_tokens"], data["cost"]) == (200 * HALF, None)
     assert data["judge"]["model"] == "double"
 
 
@@ -90,26 +93,25 @@ def test_a_judge_that_accepts_everything_is_found_out(check: Checked) -> None:
     data = json.loads(text)
     assert status == 0
     by_question: dict[str, Any] = {f["question"]: f for f in data["figures"]}
-    assert by_question["response"]["kappa"] == by_question["argument"]["kappa"] == 0.0
-    assert (by_question["all"]["false_accepts"]["k"], by_question["all"]["false_accepts"]["n"]) == (33, 33)
+    assert [f["kappa"] for f in data["figures"]] == [0.0] * 4  # a constant has no agreement beyond chance
+    assert (by_question["all"]["false_accepts"]["k"], by_question["all"]["false_accepts"]["n"]) == (HALF, HALF)
     assert by_question["all"]["false_rejects"]["k"] == 0
     assert by_question["response"]["accuracy"]["value"] == 0.5
 
 
 def test_a_judge_that_fails_now_and_then_is_measured_on_the_rest_and_does_not_stand(check: Checked) -> None:
-    turn = iter([Reply(status=500), None, None] * 22)
+    turn = iter([Reply(status=500), None] * HALF)
     status, text = check(lambda request: next(turn) or right(request))
     assert status == 1
-    assert "22/66" in text
-    assert "more than 2% unjudged (22 http_error): these figures say nothing about the judge" in text
-    assert "44/44" in text
+    assert f"more than 2% unjudged ({HALF} http_error): these figures say nothing about the judge" in text
+    assert f"{HALF}/{HALF}" in text
 
 
 def test_what_was_got_wrong_is_named_with_its_trap(check: Checked) -> None:
     _, text = check(lambda r: verdict(r, True) if control_of(r).id == "a12" else right(r))
     (line,) = [line for line in text.splitlines() if line.startswith("  wrong:")]
     assert line == "  wrong: a12 argument: True, label False (another day): because"
-    assert "65/66" in text
+    assert f"{2 * HALF - 1}/{2 * HALF}" in text
     assert "sk-secret" not in text
 
 
@@ -136,7 +138,7 @@ KAPPAS = [
 
 @pytest.mark.parametrize(("pairs", "kappa"), KAPPAS)
 def test_kappa_is_agreement_beyond_chance(pairs: list[tuple[str, str]], kappa: float | None) -> None:
-    assert cohens_kappa(pairs) == (None if kappa is None else pytest.approx(kappa))
+    assert cohens_kappa([pairs] if pairs else []) == (None if kappa is None else pytest.approx(kappa))
 
 
 def test_the_first_sentence_is_not_the_same_as_no_or_false() -> None:

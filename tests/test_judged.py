@@ -207,12 +207,13 @@ def test_a_judge_asked_again_replaces_what_it_said_and_nothing_else(tmp_path: Pa
     assert found.notes == ()
 
 
-@pytest.mark.parametrize("bad", [b'{"item_id": "a', b"[]", b'{"item_id": "a"}', b"\xff"])
+@pytest.mark.parametrize("bad", [b'{"item_id": "a', b"[]", b'{"item_id": "a"}', b"\xff", b"EMPTY"])
 def test_a_damaged_line_is_noted_and_its_question_unjudged(tmp_path: Path, bad: bytes) -> None:
     folder = a_run(tmp_path / "r", item("a"))
     write_judgements(folder, [said("a", RESPONSE, True)])
     with (folder / JUDGEMENTS_NAME).open("ab") as file:
-        file.write(bad + b"\n")
+        line = (folder / JUDGEMENTS_NAME).read_bytes().replace(b'"correct":true', b'"correct":null').strip()
+        file.write((line if bad == b"EMPTY" else bad) + b"\n")
     run = load_run(folder)
     assert len(run.notes) == 1
     assert "judgements.jsonl:2" in run.notes[0]

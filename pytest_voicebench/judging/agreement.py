@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from pytest_voicebench.judging.asking import Outcome
 from pytest_voicebench.judging.controls import Control
@@ -30,7 +31,7 @@ class Agreement:
 
     accuracy: right answers of the judged. false_accepts: of judged controls whose answer is false or None, those that
     were accepted. false_rejects: of judged controls whose answer is true or a sentence, those rejected. Another
-    sentence than the right one is neither; it is wrong in accuracy and kappa. kappa: None where chance alone gives all.
+    sentence than the right one is neither; it is wrong in accuracy and kappa. kappa: see `cohens_kappa`.
     """
 
     question: str
@@ -56,26 +57,36 @@ def agreement(question: str, controls: Sequence[Control], outcomes: Sequence[Out
         accuracy=_share([_same(control.label, answer) for control, answer in judged]),
         false_accepts=_share(negative),
         false_rejects=_share(positive),
-        kappa=cohens_kappa([(_category(control.label), _category(answer)) for control, answer in judged]),
+        kappa=cohens_kappa(_by_question(judged)),
     )
 
 
-def cohens_kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
-    """Agreement beyond chance of two raters, of pairs (one's category, the other's): (p_o - p_e) / (1 - p_e).
+def _by_question(judged: Sequence[tuple[Control, Answer]]) -> list[list[tuple[str, str]]]:
+    pairs: dict[str, list[tuple[str, str]]] = {}
+    for control, answer in judged:
+        pairs.setdefault(control.question, []).append((_category(control.label), _category(answer)))
+    return list(pairs.values())
 
-    None for no pairs, and where both raters use one and the same category only. Source: Cohen, Educ. Psychol. Meas. 20
-    (1960) 37-46.
+
+def cohens_kappa(groups: Sequence[Sequence[tuple[str, str]]]) -> float | None:
+    """Agreement beyond chance of two raters, (p_o - p_e) / (1 - p_e), of pairs (one's category, the other's).
+
+    Chance is counted within each group and weighted by size: a judge that always says the same has 0, however many
+    kinds of question are put together. None for no pairs, and where chance alone gives full agreement. Source: Cohen,
+    Educ. Psychol. Meas. 20 (1960) 37-46.
     """
-    n = len(pairs)
+    n = sum(map(len, groups))
     if n == 0:
         return None
+    observed = Fraction(sum(a == b for group in groups for a, b in group), n)
+    expected = sum(map(_agreeing_by_chance, groups), Fraction(0)) / n
+    return None if expected == 1 else float((observed - expected) / (1 - expected))
+
+
+def _agreeing_by_chance(pairs: Sequence[tuple[str, str]]) -> Fraction:
+    """How many of the pairs would agree if each rater drew from its own categories."""
     first, second = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
-    by_chance = sum(first[category] * second[category] for category in first)  # over n * n, whole so that 1 is 1
-    if by_chance == n * n:
-        return None
-    observed = sum(a == b for a, b in pairs) / n
-    expected = by_chance / (n * n)
-    return (observed - expected) / (1 - expected)
+    return Fraction(sum(first[category] * second[category] for category in first), len(pairs))
 
 
 def _share(flags: Sequence[bool]) -> Share:

@@ -22,9 +22,11 @@ AGENT_HELP = (
     "given twice it compares (default: local)"
 )
 
+NO_JUDGE = "none"
 JUDGE_HELP = (
     "after the run, ask this model about what was said: MODEL[,timeout_s=60,retries=2,parallel=8,max_tokens=400,"
-    "input_price=...,output_price=...] (prices of a million tokens); at OPENAI_BASE_URL, with OPENAI_API_KEY"
+    "input_price=...,output_price=...] (prices of a million tokens); at OPENAI_BASE_URL, with OPENAI_API_KEY; "
+    "none: no judge"
 )
 
 _option = pytest.StashKey[str]()
@@ -102,7 +104,7 @@ def judge_asked(config: pytest.Config) -> tuple[JudgeSettings, Endpoint] | None:
     """The judge of this run and where it is; None without one. Raises pytest.UsageError, one line."""
     given = config.getoption("voicebench_judge")
     text = config.getini("voicebench_judge") if given is None else given
-    if given is None and not text:
+    if text == NO_JUDGE or (given is None and not text):
         return None
     from pytest_voicebench.judging.settings import JudgeSettingsError, endpoint_of, parse_judge
 

@@ -70,6 +70,12 @@ ANSWERS = {
     "no JSON as the response": (Reply(raw=b"<html>gateway"), "bad_response"),
     "another kind of JSON": (Reply(raw=b'{"choices": null}'), "bad_response"),
     "no choices": (Reply(raw=b'{"choices": []}'), "bad_response"),
+    "a content that is no text": (
+        Reply(raw=b'{"choices": [{"finish_reason": "stop", "message": {"content": 5}}]}'),
+        "bad_response",
+    ),
+    "brackets without end": (Reply(raw=b"[" * 100_000), "bad_response"),
+    "no text at all": (Reply(raw=b"\xff\xfe\x00"), "bad_response"),
     "a list": (Reply(raw=b"[1]"), "bad_response"),
     "filtered": (Reply(content=None, finish="content_filter"), "filtered"),
     "filtered with text": (Reply(content='{"reason": "x", "correct": true}', finish="content_filter"), "filtered"),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from servers.judge_server import Reply, Request, judge_server, verdict
+from servers.judge_server import Reply, Request, judge_server, verdict, yes
 from suites_for_pytest import (
     PASSING,
     ROOT,
@@ -149,6 +149,54 @@ def test_what_a_judge_fails_to_say_is_counted_withheld_and_changes_no_outcome(
     assert quality["withheld"] == "3 of 3 unjudged, more than 2%"
     assert "withheld: response carries what was asked: 3 of 3 unjudged" in text
     assert summary_of(folder)["agents"][0]["overall"]["pass_at_1"]["value"] == 1.0
+
+
+def test_an_endpoint_that_fails_every_second_time_leaves_no_judged_figure(folder: Path, run: Run) -> None:
+    suite(folder)
+    turn = iter([Reply(status=500), None] * 3)
+    with judge_server(lambda request: next(turn) or yes(request)) as double:
+        status, text = run(PASSING, JUDGE + ",parallel=1", url=double.url)
+    assert status == 0, text
+    section = judged(folder)
+    assert (section["judged"], section["unjudged_causes"]) == (3, {"http_error": 3})
+    (agent,) = section["agents"]
+    quality, said = agent["response_quality"], agent["information_said"]  # asked in turn, so that all of one kind fail
+    assert (quality["value"], quality["unjudged"], said["value"], said["unjudged"]) == (None, 3, 1.0, 0)
+    assert agent["argument_accuracy"]["value"] == agent["argument_accuracy_exact"]["value"] == 1.0  # nobody was asked
+    assert "3 unjudged: 3 http_error" in text
+
+
+def test_a_run_that_was_interrupted_is_not_judged_and_counts_what_it_did_not_ask(folder: Path) -> None:
+    interrupt = """
+    @pytest.fixture
+    def agent(agent, scenario):
+        if scenario.id == "travel_03": raise KeyboardInterrupt
+        return agent
+    """
+    suite(folder, 3, interrupt)
+    with judge_server() as double:
+        status, text = run_apart(folder, PASSING, JUDGE, "-n", "0", url=double.url)
+        assert double.seen == []
+    assert status == pytest.ExitCode.INTERRUPTED, text
+    assert judged(folder)["unjudged_causes"] == {"interrupted": 4}
+    assert "to ask them: python -m pytest_voicebench judge" in text
+
+
+def test_the_ini_file_names_a_judge_and_the_option_can_switch_it_off(folder: Path, run: Run) -> None:
+    suite(folder, 1)
+    ini = folder / "pytest.ini"
+    ini.write_text(ini.read_text() + "voicebench_judge = double,retries=0\n")
+    with judge_server() as double:
+        run(PASSING, url=double.url)
+        assert len(double.seen) == 2
+        run(PASSING, "--voicebench-judge=none", url=double.url)
+        assert len(double.seen) == 2
+
+
+def test_without_a_judge_the_sdk_is_never_loaded(folder: Path) -> None:
+    suite(folder, 1, 'import atexit, sys\natexit.register(lambda: print("openai" in sys.modules))')
+    status, text = run_apart(folder, PASSING, "-n", "0", url="")
+    assert (status, text.splitlines()[-1]) == (0, "False"), text
 
 
 def test_a_judge_that_accepts_everything_turns_no_failure_into_a_pass(folder: Path, run: Run) -> None:

@@ -19,7 +19,7 @@ class Request:
     """What was asked: the body as sent, and what is inside its data part."""
 
     body: dict[str, Json]
-    headers: dict[str, str]
+    headers: dict[str, str]  # names in lower case
 
     @property
     def system(self) -> str:
@@ -123,7 +123,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         double = self.server_of_tests
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        request = Request(body=body, headers=dict(self.headers))
+        request = Request(body=body, headers={k.lower(): v for k, v in self.headers.items()})
         with double.lock:
             double.seen.append(request)
             reply = double.play(request) if self.path == "/v1/chat/completions" else Reply(status=404)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_voicebench.judgement import Judge
+from pytest_voicebench.official_summary import OfficialSummary
 
 Json = Any
 
@@ -264,8 +265,8 @@ class JudgeSummary:
 class Summary:
     """A run. `header` is what the caller says about it (name, time, versions, options); all else follows from results.
 
-    `stimulus` is synthetic, human or mixed; `notices` head every output. `judge` has an entry for each judge that was
-    asked about the run, never one for two.
+    `stimulus` is synthetic, human or mixed; `notices` head every output. `official` holds the other score set, with the
+    agents in the same order. `judge` has an entry for each judge that was asked about the run, never one for two.
     """
 
     schema_version: int
@@ -278,4 +279,5 @@ class Summary:
     counts: Counts
     agents: tuple[AgentSummary, ...]
     tables: tuple[Table, ...]
+    official: OfficialSummary | None = None
     judge: tuple[JudgeSummary, ...] = ()

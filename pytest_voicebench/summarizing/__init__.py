@@ -14,6 +14,7 @@ from pytest_voicebench.summarizing.behaviour import behaviour, commits, silence,
 from pytest_voicebench.summarizing.figures import counts
 from pytest_voicebench.summarizing.groups import breakdowns, group_scores, scenario_means
 from pytest_voicebench.summarizing.judged import judge_summaries
+from pytest_voicebench.summarizing.official import summarize_official
 from pytest_voicebench.summarizing.tables import benchmark_tables
 from pytest_voicebench.summary import SCHEMA_VERSION, AgentSummary, Json, Scores, Summary
 
@@ -48,6 +49,7 @@ def summarize(
         agents=agents,
         tables=benchmark_tables(agents),
         judge=judge_summaries(groups, judgements),
+        official=summarize_official([(by_agent[key][0].agent.name, by_agent[key]) for key in sorted(by_agent)]),
     )
 
 

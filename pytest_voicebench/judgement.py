@@ -112,20 +112,36 @@ def questions_of(result: Result) -> tuple[Asked, ...]:
     """What is asked about an item, without repeats: nothing unless it was measured.
 
     Of an agent that did not speak neither response nor information is asked: silence carries nothing, and no model is
-    needed to say so. Arguments: those of paired calls that no matcher accepted; a missing one means nothing.
+    needed to say so. Arguments: those that no matcher accepted, and those that the official exact mode did not.
     """
     card = result.scorecard
     if card is None or result.outcome not in ("passed", "failed"):
         return ()
     asked = [Asked(question="response"), Asked(question="information")] if card.spoke else []
-    asked += [
+    asked += [*doubted_arguments(result), *official_arguments(result)]
+    return tuple({one.key: one for one in asked}.values())
+
+
+def doubted_arguments(result: Result) -> tuple[Asked, ...]:
+    """Arguments of paired calls that no matcher accepted, without repeats; a missing one means nothing."""
+    asked = [
         Asked(question="argument", tool=pair.tool, argument=one.name, expected=one.expected, actual=one.actual)
-        for pair in card.pairs
+        for pair in (result.scorecard.pairs if result.scorecard else ())
         if pair.actual is not None
         for one in pair.arguments
         if one.verdict != "match" and one.actual is not None
     ]
     return tuple({one.key: one for one in asked}.values())
+
+
+def official_arguments(result: Result) -> tuple[Asked, ...]:
+    """Arguments that differ by the official rules, of calls that lack none."""
+    return tuple(
+        Asked(question="argument", tool=call.tool, argument=one.argument, expected=one.expected, actual=one.actual)
+        for call in (result.official.calls if result.official else ())
+        if not call.lacking
+        for one in call.differing
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

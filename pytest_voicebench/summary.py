@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_voicebench.judgement import Judge
-from pytest_voicebench.official_summary import OfficialSummary
+from pytest_voicebench.official_summary import OfficialJudgedAgent, OfficialSummary
 
 Json = Any
 
@@ -258,6 +258,8 @@ class JudgeSummary:
     asked = judged + unjudged; `cached` are those of the judged that cost nothing this time. Tokens and `cost` are what
     the newest judging took; `cost` is None unless prices were set, and in their unit. `judged_from` and `judged_until`
     bound when the verdicts were given. `output_formats`: how many answers were asked for in which format.
+    `official` is the set "official-judged(ours)": the official rules and denominators under our prompts, agents in the
+    same order; it is empty where the run has no official scores.
     """
 
     judge: Judge
@@ -273,6 +275,7 @@ class JudgeSummary:
     cost: float | None
     output_formats: Mapping[str, int]
     agents: tuple[JudgedAgent, ...]
+    official: tuple[OfficialJudgedAgent, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ from pytest_voicebench.judging.cache import VerdictCache
 from pytest_voicebench.judging.controls import Control, load_controls
 from pytest_voicebench.judging.prompts import QUESTIONS
 from pytest_voicebench.judging.settings import JudgeSettingsError, endpoint_of, judge_of, parse_judge
-from pytest_voicebench.summarizing.judged import MOST_UNJUDGED
+from pytest_voicebench.summarizing.official_judged import MOST_UNJUDGED
 from pytest_voicebench.writers.grid import Grid, grid_lines, plain
 from pytest_voicebench.writers.plain_text import encodable, one_line
 

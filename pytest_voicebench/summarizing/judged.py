@@ -6,15 +6,22 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from pytest_voicebench.judgement import Asked, Judge, JudgedScores, Judgement, Question, judged_scores, questions_of
+from pytest_voicebench.judgement import (
+    Asked,
+    Judge,
+    JudgedScores,
+    Judgement,
+    Question,
+    doubted_arguments,
+    judged_scores,
+    questions_of,
+)
 from pytest_voicebench.result import Result
 from pytest_voicebench.scorecard import Pair
 from pytest_voicebench.stats import mean
 from pytest_voicebench.summarizing.figures import distribution, mean_of, rate
+from pytest_voicebench.summarizing.official_judged import judged_official, why_withheld
 from pytest_voicebench.summary import JudgedAgent, JudgedScore, JudgeSummary
-
-MOST_UNJUDGED = 0.02
-"""Above this share of unjudged questions of one kind, an agent's figure that rests on them is withheld."""
 
 Bounds = tuple[float, float]
 """An item's score were its unjudged questions answered badly, and well: equal where all is judged."""
@@ -55,6 +62,7 @@ def _summary(groups: Sequence[Sequence[Result]], judge: Judge, said: list[Judgem
         cost=_cost(found),
         output_formats=dict(sorted(Counter(row.output_format for row in found if row.output_format).items())),
         agents=tuple(_agent(items) for items in judged if items),
+        official=judged_official([[(item.result, item.scores) for item in items] for items in judged if items]),
     )
 
 
@@ -74,8 +82,9 @@ class _Item:
         self.rows = [self.scores.verdicts.get(one.key) for one in self.asked]
 
     def answers(self, question: Question) -> list[Judgement | None]:
-        """Of one kind of question."""
-        return [row for one, row in zip(self.asked, self.rows, strict=True) if one.question == question]
+        """Of one kind of question; of arguments those that our matchers doubt."""
+        asked = doubted_arguments(self.result) if question == "argument" else self.asked
+        return [self.scores.verdicts.get(one.key) for one in asked if one.question == question]
 
 
 def _unjudged(row: Judgement | None) -> bool:
@@ -101,7 +110,7 @@ def _score(question: Question, items: Sequence[_Item], bounds: Sequence[Bounds],
     """The figure over those whose bounds are equal; `shares`: each counts 0 or 1, so that an interval can be given."""
     rows = [row for item in items for row in item.answers(question)]
     missing = sum(map(_unjudged, rows))
-    withheld = _reason(missing, len(rows))
+    withheld = why_withheld(missing, len(rows))
     known = [least for least, most in bounds if least == most]
     interval = rate(value == 1 for value in known) if shares and not withheld else None
     return JudgedScore(
@@ -115,12 +124,6 @@ def _score(question: Question, items: Sequence[_Item], bounds: Sequence[Bounds],
         unjudged=missing,
         withheld=withheld,
     )
-
-
-def _reason(missing: int, asked: int) -> str | None:
-    if not asked or missing / asked <= MOST_UNJUDGED:
-        return None
-    return f"{missing} of {asked} unjudged, more than {MOST_UNJUDGED:.0%}"
 
 
 def _known(value: int | None) -> Bounds:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pytest_voicebench.official_summary import OfficialJudgedAgent
 from pytest_voicebench.summary import JudgedAgent, JudgedScore, JudgeSummary, Mean, Summary
 from pytest_voicebench.writers.cells import seconds_text
 from pytest_voicebench.writers.grid import Grid
@@ -17,10 +18,11 @@ def judge_tables(summary: Summary) -> Iterator[Grid]:
     for judged in summary.judge:
         for number, agent in enumerate(judged.agents):
             name = summary.agents[number].name if number < len(summary.agents) else agent.name
-            yield _table(judged, agent, f": {name}" if several else "", last=number == len(judged.agents) - 1)
+            yield _table(judged, agent, f": {name}" if several else "", number)
 
 
-def _table(judged: JudgeSummary, agent: JudgedAgent, suffix: str, *, last: bool) -> Grid:
+def _table(judged: JudgeSummary, agent: JudgedAgent, suffix: str, number: int) -> Grid:
+    last = number == len(judged.agents) - 1
     scores = (
         ("response carries what was asked", agent.response_quality, None),
         ("argument accuracy", agent.argument_accuracy, agent.argument_accuracy_exact),
@@ -32,11 +34,24 @@ def _table(judged: JudgeSummary, agent: JudgedAgent, suffix: str, *, last: bool)
     if latency.n:
         rows.append(("user's end to that sentence, mean", seconds_text(latency.mean), "", str(latency.n), "", "", ""))
     withheld = [f"withheld: {label.strip()}: {score.withheld}" for label, score, _ in scores if score.withheld]
+    official = [_official_text(one) for one in judged.official[number : number + 1]]
     return Grid(
         title=f"Judge {judged.judge.text}{suffix}",
         head=HEAD,
         rows=rows,
-        notes=[*withheld, *(_notes(judged) if last else ())],
+        notes=[*withheld, *official, *(_notes(judged) if last else ())],
+    )
+
+
+def _official_text(agent: OfficialJudgedAgent) -> str:
+    """The figures of the official set under this judge, in one line."""
+    if agent.scores is None:
+        return f"official-judged(ours) withheld: {agent.withheld}"
+    means, rate = agent.scores.by_metric, agent.scores.pass_rate
+    values = (means.argument_accuracy.value, agent.response_quality and agent.response_quality.value, rate.value)
+    shown = ["n/a" if value is None else f"{value:.3f}" for value in values]
+    return (
+        f"official-judged(ours): arguments {shown[0]}, response {shown[1]} (turns taken); Pass {shown[2]} (all items)"
     )
 
 

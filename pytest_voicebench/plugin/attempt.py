@@ -26,6 +26,7 @@ class Attempt:
     error_kind: ErrorKind | None = None
     result: Result | None = None
     failed_before: bool = False
+    recorded: Result | None = None  # what an earlier run made of the conversation that is judged again
 
     def next(self) -> Attempt:
         """The attempt after this one. A valid attempt that failed is not forgotten: the first valid one counts."""
@@ -58,6 +59,7 @@ class Attempt:
         The conversation is let go: pytest keeps every item until the session ends, and an hour of sound is 350 MB.
         """
         from pytest_voicebench.conversation import to_seconds
+        from pytest_voicebench.rescoring import attempts_with
 
         talk, self.conversation = self.conversation, None
         self.result = replace(
@@ -72,6 +74,8 @@ class Attempt:
             ended=talk.ended if talk else None,
             warnings=(*talk.warnings, *(p.message for p in talk.problems if p.kind == "agent")) if talk else (),
             usage=dict(talk.usage) if talk else {},
+            attempts=attempts_with(self.recorded, outcome) if self.recorded else (),
+            taken_from=self.recorded.taken_from if self.recorded else None,
         )
         return self.result
 

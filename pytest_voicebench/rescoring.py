@@ -22,20 +22,21 @@ SPOKEN = ("say", "backchannel", "insert")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedRun:
-    """The run whose conversations are judged again: its items by id, and who its agents were."""
+    """The run whose conversations are judged again: its items by id and by node id."""
 
     saved: SavedRun
     items: Mapping[str, Result]
+    nodes: Mapping[str, Result]
 
     @property
     def name(self) -> str:
         """The run's name."""
         return self.saved.name
 
-    def item(self, item_id: str, *more_ids: str, nodeid: str = "") -> Result | None:
+    def item(self, nodeid: str, *item_ids: str) -> Result | None:
         """The run's item of that node id, else of the first id that it has; None where it has none of them."""
-        by_node = (r for r in self.items.values() if nodeid and r.nodeid == nodeid)
-        return next(by_node, None) or next((self.items[i] for i in (item_id, *more_ids) if i in self.items), None)
+        found = self.nodes.get(nodeid)
+        return found or next((self.items[i] for i in item_ids if i in self.items), None)
 
     def labels(self, scenarios: Iterable[Scenario]) -> tuple[str, ...]:
         """What stands before the scenarios' own ids in the run's ids, in its order; nothing where one agent ran."""
@@ -51,20 +52,31 @@ class RecordedRun:
         """Who held the item's conversation; of an item that the run lacks, who would have: the label's, or the one."""
         if item_id in self.items:
             return self.items[item_id].agent
-        rows = [r for r in self.items.values() if not label or r.item_id.startswith(f"{label}-")]
-        agents = [a for n, a in enumerate(r.agent for r in rows) if a not in [r.agent for r in rows[:n]]]
+        agents: list[AgentInfo] = []
+        for row in self.items.values():
+            if row.item_id.startswith(f"{label}-" if label else "") and row.agent not in agents:
+                agents.append(row.agent)
         return agents[0] if len(agents) == 1 else UNKNOWN_AGENT
 
-    def header(self, score: str) -> dict[str, Json]:
-        """What the head of the new summary says about this run; `score` names the set and version that score now."""
+    def header(self, scored_now: str) -> dict[str, Json]:
+        """What the head of the new summary says: the run, when its conversations were held, who scored then and now."""
         cards = [r.scorecard for r in self.items.values() if r.scorecard is not None]
-        before = sorted({f"{card.score_set} {card.version}" for card in cards})
-        return {"rescored_from": self.name, "scored_before": before, "scored_now": score}
+        old = self.saved.header
+        return {
+            "rescored_from": self.name,
+            "held_at": old.get("held_at", old.get("started_at")),
+            "scored_before": sorted({f"{card.score_set} {card.version}" for card in cards}),
+            "scored_now": scored_now,
+        }
 
 
 def recorded_run(saved: SavedRun) -> RecordedRun:
     """The run, ready to be asked for its items."""
-    return RecordedRun(saved=saved, items={row.item_id: row for row in saved.results})
+    return RecordedRun(
+        saved=saved,
+        items={row.item_id: row for row in saved.results},
+        nodes={row.nodeid: row for row in saved.results},
+    )
 
 
 def evidence_folder(saved: SavedRun, row: Result) -> Path:

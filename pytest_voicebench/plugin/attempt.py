@@ -59,7 +59,6 @@ class Attempt:
         The conversation is let go: pytest keeps every item until the session ends, and an hour of sound is 350 MB.
         """
         from pytest_voicebench.conversation import to_seconds
-        from pytest_voicebench.rescoring import attempts_with
 
         talk, self.conversation = self.conversation, None
         self.result = replace(
@@ -74,10 +73,18 @@ class Attempt:
             ended=talk.ended if talk else None,
             warnings=(*talk.warnings, *(p.message for p in talk.problems if p.kind == "agent")) if talk else (),
             usage=dict(talk.usage) if talk else {},
-            attempts=attempts_with(self.recorded, outcome) if self.recorded else (),
+            attempts=self._attempts(outcome),
             taken_from=self.recorded.taken_from if self.recorded else None,
         )
         return self.result
+
+    def _attempts(self, outcome: Outcome) -> tuple[str, ...]:
+        """Those of the earlier run, where its conversation is judged again."""
+        if self.recorded is None:
+            return ()
+        from pytest_voicebench.rescoring import attempts_with
+
+        return attempts_with(self.recorded, outcome)
 
     def _agent(self) -> AgentInfo:
         """What the agent said of itself, under the name it was planned with."""

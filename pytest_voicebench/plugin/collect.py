@@ -120,7 +120,9 @@ def _parametrize_agents(metafunc: pytest.Metafunc, scenarios: Sequence[Scenario]
     rescored = rescored_run(metafunc.config)
     if rescored is not None:
         labels = rescored.labels(scenarios)
-        if labels and LABEL in metafunc.fixturenames:
+        definitions = metafunc.definition._fixtureinfo.name2fixturedefs
+        own_labels = any(fixture.params for fixture in definitions.get("agent", ()))
+        if labels and LABEL in metafunc.fixturenames and not own_labels:
             metafunc.parametrize(LABEL, labels, ids=labels, indirect=True)
         return
     specs = agent_specs(metafunc.config)

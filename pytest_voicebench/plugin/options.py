@@ -115,7 +115,9 @@ def check_rescore(config: pytest.Config) -> None:
     worker: dict[str, str] = getattr(config, "workerinput", {})
     here = Path(config.invocation_params.dir, given)
     try:
-        folder = find_run(worker.get("voicebench_rescored") or (str(here) if here.exists() else given), reports_folder(config))
+        folder = find_run(
+            worker.get("voicebench_rescored") or (str(here) if here.exists() else given), reports_folder(config)
+        )
         config.stash[_rescored] = recorded_run(load_run(folder.absolute()))
     except RunUnreadable as error:
         raise pytest.UsageError(f"{RESCORE}: {error}") from None

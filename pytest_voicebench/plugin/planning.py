@@ -96,7 +96,7 @@ def make_plan(items: Sequence[pytest.Item], collected: int) -> Plan:
         collected=collected,
         items=tuple(rows),
         header={} if config.getoption("collectonly") else _header(config) | {"suites": suite_hashes(rows)},
-        notices=_notices(items),
+        notices=_notices(items) if rescored is None else (f"rescoring {rescored.name}: no agent is called",),
     )
 
 

@@ -54,7 +54,7 @@ def conversation(request: pytest.FixtureRequest, scenario: Scenario, _voicebench
     assert recorded is not None  # this module is registered only then
     attempt = request.node.stash.get(attempt_key, None)
     own_id = f"{_voicebench_label}-{scenario.item_id}" if _voicebench_label else scenario.item_id
-    row = recorded.item(item_id(request.node), own_id, nodeid=request.node.nodeid)
+    row = recorded.item(request.node.nodeid, item_id(request.node), own_id)
     if row is None:
         _refuse(attempt, f"not in {recorded.name}: it has no item {own_id}")
     if row.outcome not in ("passed", "failed"):
@@ -87,44 +87,53 @@ def _refuse(attempt: Attempt | None, reason: str) -> NoReturn:
 
 
 def _carry_over(item: pytest.Item, recorded: RecordedRun, row: Result, attempt: Attempt | None) -> NoReturn:
-    """The item ends here as it ended there, for the reason it had."""
+    """The item ends here as it ended there, for the reason it had; one that never ran there stays `not_run`."""
     from pytest_voicebench.plugin.record import record
-    from pytest_voicebench.rescoring import carried, evidence_folder, take_evidence
+    from pytest_voicebench.rescoring import carried
 
     if attempt is not None:
-        attempt.result = carried(row, attempt.planned, attempt.folder)
         if row.folder is not None:
-            take_evidence(evidence_folder(recorded.saved, row), run_folder(item.config).path / attempt.folder)
+            _take_files(item.config, recorded, row, attempt)
+        attempt.result = carried(row, attempt.planned, attempt.folder)
         if row.outcome != "not_run":
             record(item, attempt.result)
     text = f"carried over from {recorded.name}: {row.cause or 'no reason was noted'}"
     if row.outcome == "skipped":
         pytest.skip(text)
     if row.outcome == "not_run":
-        raise one_line(f"not run in {recorded.name}: there is no conversation to judge") from None
+        text = f"not run in {recorded.name}: there is no conversation to judge"
     raise one_line(text) from None
 
 
 def _load(config: pytest.Config, recorded: RecordedRun, row: Result, attempt: Attempt | None) -> Conversation:
     """The item's conversation, its files in this run's folder too."""
     from pytest_voicebench.conversation_files import ConversationUnreadable, load_conversation
-    from pytest_voicebench.plugin.record import unsaved
-    from pytest_voicebench.rescoring import evidence_folder, take_evidence
+    from pytest_voicebench.rescoring import evidence_folder
     from pytest_voicebench.result_files import RunUnreadable
 
     try:
-        source = evidence_folder(recorded.saved, row)
-        held = load_conversation(source)
+        held = load_conversation(evidence_folder(recorded.saved, row))
     except (RunUnreadable, ConversationUnreadable) as error:
         raise one_line(f"infrastructure: {error}") from None
     if attempt is not None:
         attempt.agent, attempt.conversation, attempt.recorded = held.agent, held, row
-        target = run_folder(config).path / attempt.folder
-        try:
-            take_evidence(source, target)
-        except OSError as error:
-            raise one_line(f"infrastructure: {unsaved(target, error)}") from None
+        _take_files(config, recorded, row, attempt)
     return held
+
+
+def _take_files(config: pytest.Config, recorded: RecordedRun, row: Result, attempt: Attempt) -> None:
+    """The evidence stands in both runs' folders, so that each can be read, judged and deleted by itself."""
+    from pytest_voicebench.plugin.record import unsaved
+    from pytest_voicebench.rescoring import evidence_folder, take_evidence
+    from pytest_voicebench.result_files import RunUnreadable
+
+    target = run_folder(config).path / attempt.folder
+    try:
+        take_evidence(evidence_folder(recorded.saved, row), target)
+    except RunUnreadable as error:
+        raise one_line(f"infrastructure: {error}") from None
+    except OSError as error:
+        raise one_line(f"infrastructure: {unsaved(target, error)}") from None
 
 
 def _check_stimulus(scenario: Scenario, held: Conversation, recorded: RecordedRun, attempt: Attempt | None) -> None:

@@ -36,7 +36,7 @@ def run(pytester, monkeypatch):
     write_conftest(pytester.path)
 
     def run(*args, plugins=()):
-        return pytester.runpytest_inprocess(*plugin_arguments(*plugins), *args)
+        return pytester.runpytest_inprocess(*plugin_arguments(*plugins), "-W", "ignore", *args)
 
     return run
 
@@ -172,7 +172,11 @@ def test_changed_expectations_are_judged_and_shown(pytester, run):
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("to Milan on June third.", "to Turin on June third.", "step 1 said 'Find me a flight to Milan on June third.'"),
+        (
+            "to Milan on June third.",
+            "to Turin on June third.",
+            "step 1 said 'Find me a flight to Milan on June third.'",
+        ),
         ("settle_s: 1.0", "settle_s: 2.0", "a recording, the room, tools, mock answers, instructions"),
     ],
 )
@@ -180,7 +184,8 @@ def test_a_scenario_whose_stimulus_changed_is_refused_with_what_changed(pytester
     suite = write_scenarios(pytester.path, "travel_01")
     run(PASSING)
     name = latest_run(pytester.path).name
-    suite.write_text(suite.read_text().replace(old, new))
+    for path in (suite, *suite.parent.glob("audio/turn.a.*json")):  # the words stand in the timing file too
+        path.write_text(path.read_text().replace(old, new))
     assert run("--voicebench-rescore=latest").parseoutcomes() == {"errors": 1}
     (row,) = rows(pytester.path).values()
     assert (row.outcome, row.error_kind) == ("error", "suite")
@@ -299,7 +304,7 @@ def test_selection_and_last_failed_work(pytester, run):
     assert list(outcomes(pytester.path)) == ["travel_01", "travel_02"]
     run(f"--voicebench-rescore={name}", "--lf", plugins=["cacheprovider"])
     assert outcomes(pytester.path) == {"travel_01": ("failed", None)}
-    run(f"--voicebench-rescore={name}", "-m", "hard", plugins=["cacheprovider"])
+    assert run(f"--voicebench-rescore={name}", "-m", "hard").ret == pytest.ExitCode.NO_TESTS_COLLECTED
     assert run(f"--voicebench-rescore={name}", "-m", "easy").parseoutcomes() == {"passed": 2, "failed": 1}
 
 
@@ -307,7 +312,10 @@ def test_selection_and_last_failed_work(pytester, run):
     ("arguments", "told"),
     [
         ([PASSING, "--voicebench-rescore=latest"], "*--agent simulated has no effect beside --voicebench-rescore*"),
-        (["--voicebench-rescore=gone"], "*--voicebench-rescore: gone: no such run, neither as a folder nor in *reports/"),
+        (
+            ["--voicebench-rescore=gone"],
+            "*--voicebench-rescore: gone: no such run, neither as a folder nor in *reports/",
+        ),
         (["--voicebench-rescore=suites"], "*suites/results.jsonl: No such file*"),
     ],
 )
@@ -343,7 +351,7 @@ def test_a_test_of_the_users_own_gets_the_saved_conversation(pytester, run):
     run(PASSING)
     write_scenarios(pytester.path, "travel_01", "travel_09")
     pytester.makepyfile(test_mine=OWN)
-    write_conftest(pytester.path, NOBODY)
+    write_conftest(pytester.path, "@pytest.fixture\ndef agent(): raise AssertionError('built')\n")
     result = run("--voicebench-rescore=latest", "test_mine.py", "-rE")
     assert result.parseoutcomes() == {"passed": 1, "errors": 1}
     result.stdout.fnmatch_lines(["ERROR test_mine.py::test_mine[[]travel_09] - *not in *"])

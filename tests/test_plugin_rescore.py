@@ -173,8 +173,8 @@ def test_changed_expectations_are_judged_and_shown(pytester, run):
     ("old", "new", "told"),
     [
         (
-            "to Milan on June third.",
-            "to Turin on June third.",
+            "Milan",
+            "Turin",
             "step 1 said 'Find me a flight to Milan on June third.'",
         ),
         ("settle_s: 1.0", "settle_s: 2.0", "a recording, the room, tools, mock answers, instructions"),

@@ -32,14 +32,15 @@ def comparison_text(found: Comparison, *, width: int = 100) -> str:
 
 
 def sentence(found: Comparison) -> str:
-    """`100 items compared: 2 now pass, 1 now fails, 3 others moved, 94 are the same; 1 only in A.`"""
+    """`100 items compared: 2 now pass, 1 now fails, 3 moved otherwise, 94 are the same; 1 only in A.`"""
     changes = found.changes
     passes = sum(c.flipped and c.after == "passed" for c in changes)
     fails = sum(c.flipped and c.after == "failed" for c in changes)
-    others = len(changes) - passes - fails
-    parts = [f"{passes} now pass"] * bool(passes) + [f"{fails} now fail"] * bool(fails)
+    others, same = len(changes) - passes - fails, found.compared - len(changes)
+    parts = [f"{passes} now {'passes' if passes == 1 else 'pass'}"] * bool(passes)
+    parts += [f"{fails} now {'fails' if fails == 1 else 'fail'}"] * bool(fails)
     parts += [f"{others} moved otherwise"] * bool(others)
-    parts.append(f"{found.compared - len(changes)} are the same")
+    parts.append(f"{same} {'is' if same == 1 else 'are'} the same")
     only = [
         f"{len(items)} only in {name}"
         for name, items in ((found.before, found.only_before), (found.after, found.only_after))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from failures import card
-from test_saved_run import AGENT, a_result, a_run
+from results import AGENT, a_result, a_run
 
 from pytest_voicebench.commands import compare
 from pytest_voicebench.comparing import Comparison, Moved, compare_runs

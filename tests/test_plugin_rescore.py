@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import socket
-import subprocess
-import sys
 
 import pytest
 from suites_for_pytest import (
     PASSING,
-    ROOT,
     SILENT,
     latest_run,
     outcomes,
-    plugin_arguments,
+    pytest_in_process,
+    run_apart,
     scenario_yaml,
     summary_of,
     write_conftest,
     write_suite,
 )
 
+from pytest_voicebench.merging import lay_over, write_merge
 from pytest_voicebench.saved_run import load_run
 
 IDS = ("travel_01", "travel_02", "travel_03")
@@ -31,28 +29,8 @@ IDS = ("travel_01", "travel_02", "travel_03")
 @pytest.fixture
 def run(pytester, monkeypatch):
     """Run pytest in this process; other plugins are named."""
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
-    write_conftest(pytester.path)
-
-    def run(*args, plugins=()):
-        return pytester.runpytest_inprocess(*plugin_arguments(*plugins), "-W", "ignore", *args)
-
-    return run
-
-
-def run_apart(folder, *args, plugins=("xdist.plugin",)):
-    """A finished run of pytest in a process of its own: status, output."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "COV"))}
-    path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *plugin_arguments(*plugins), *args],
-        cwd=folder,
-        env=kept | {"PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
-        capture_output=True,
-        timeout=120,
-    )
-    return done.returncode, (done.stdout + done.stderr).decode(errors="replace")
+    run_here = pytest_in_process(pytester, monkeypatch)
+    return lambda *args, plugins=(): run_here("-W", "ignore", *args, plugins=plugins)
 
 
 def write_scenarios(folder, *ids, **changes):
@@ -411,3 +389,19 @@ def test_attempts_carry_over_and_the_one_that_counted_is_judged(pytester, run):
     run(f"--voicebench-rescore={first.name}")
     row = rows(pytester.path)["travel_01"]
     assert (row.outcome, row.attempts) == ("failed", ("error", "failed"))
+
+
+def test_what_a_merge_laid_over_is_judged_and_keeps_where_it_came_from(pytester, run):
+    write_scenarios(pytester.path)
+    run(SILENT)
+    base = latest_run(pytester.path)
+    run(SILENT, "-k", "travel_02")
+    rerun = latest_run(pytester.path)
+    merged = pytester.path / "reports/merged"
+    saved = load_run(base), load_run(rerun)
+    write_merge(lay_over(*saved), *saved, merged)
+    run("--voicebench-rescore=merged")
+    new, old = rows(pytester.path), {row.item_id: row for row in load_run(merged).results}
+    assert new == old
+    assert new["travel_02"].taken_from == rerun.name
+    assert new["travel_02"].attempts == ("failed", "failed")

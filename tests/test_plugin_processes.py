@@ -26,7 +26,6 @@ from suites_for_pytest import (
     write_suite,
 )
 
-
 run = run_apart
 
 

@@ -124,7 +124,10 @@ def test_nobody_is_called_and_no_socket_is_opened(pytester, run, monkeypatch):
     monkeypatch.setattr("pytest_voicebench.runner.Runner.__init__", refuse)
     result = run("--voicebench-rescore=latest")
     assert result.ret == 0
-    assert "rescoring" in result.stdout.str()
+    assert (
+        f"voicebench: rescoring {summary_of(pytester.path)['header']['rescored_from']}: no agent" in result.stdout.str()
+    )
+    assert "voicebench: 3 items compared: 3 are the same.\n" in result.stdout.str()
     assert {row.agent.name for row in rows(pytester.path).values()} == {"simulated"}
 
 
@@ -144,6 +147,9 @@ def test_changed_expectations_are_judged_and_shown(pytester, run):
     text = result.stdout.str()
     assert "2026-06-04" in text
     run_name = summary_of(pytester.path)["header"]["rescored_from"]
+    assert f"voicebench: 1 expectation changed since {run_name}\n" in text
+    assert "voicebench: 3 items compared: 1 now fails, 2 are the same.\n" in text
+    assert f"python -m pytest_voicebench compare {run_name} {latest_run(pytester.path).name}\n" in text
     assert f"pytest 'suites/travel.yaml::scenario[travel_01]' --voicebench-rescore={run_name}" in text
 
 
@@ -389,6 +395,15 @@ def test_attempts_carry_over_and_the_one_that_counted_is_judged(pytester, run):
     run(f"--voicebench-rescore={first.name}")
     row = rows(pytester.path)["travel_01"]
     assert (row.outcome, row.attempts) == ("failed", ("error", "failed"))
+
+
+def test_a_run_outside_the_reports_folder_is_named_as_it_was_given(pytester, run):
+    suite = write_scenarios(pytester.path, "travel_01")
+    run(PASSING)
+    latest_run(pytester.path).rename(pytester.path / "kept")
+    suite.write_text(suite.read_text().replace("date: 2026-06-03", "date: 2026-06-04", 1))
+    text = run("--voicebench-rescore=kept").stdout.str()
+    assert "scenario[travel_01]' --voicebench-rescore=kept\n" in text
 
 
 def test_what_a_merge_laid_over_is_judged_and_keeps_where_it_came_from(pytester, run):

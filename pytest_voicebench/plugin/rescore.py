@@ -5,7 +5,7 @@ Registered only with `--voicebench-rescore`; its fixtures then stand before thos
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pytest_voicebench.conversation import AgentInfo, Conversation
     from pytest_voicebench.rescoring import RecordedRun
     from pytest_voicebench.result import Result
+    from pytest_voicebench.saved_run import SavedRun
     from pytest_voicebench.scenario import Scenario
 
 NAME = "voicebench-rescore"
@@ -77,6 +78,20 @@ def pytest_fixture_setup(fixturedef: Any, request: Any) -> RecordedAgent | None:
     stand_in = RecordedAgent(info=recorded.agent(item_id(request.node)))
     fixturedef.cached_result = (stand_in, fixturedef.cache_key(request), None)
     return stand_in
+
+
+def compared_lines(recorded: RecordedRun, run: SavedRun) -> list[str]:
+    """What moved of the items that were judged again, in a sentence, and where all of it is told."""
+    from pytest_voicebench.comparing import compare_runs
+    from pytest_voicebench.writers.comparison import sentence
+
+    selected = {row.item_id for row in run.results}
+    before = replace(recorded.saved, results=tuple(r for r in recorded.saved.results if r.item_id in selected))
+    found = compare_runs(before, run)
+    changed = sum(len(d.items) for d in found.around if d.name == "expect_sha256")
+    expectations = f"{changed} expectation{'' if changed == 1 else 's'} changed since {recorded.name}"
+    more = [] if found.same else [f"all that moved: python -m pytest_voicebench compare {recorded.name} {run.name}"]
+    return [*([expectations] if changed else []), sentence(found), *more]
 
 
 def _refuse(attempt: Attempt | None, reason: str) -> NoReturn:

@@ -219,10 +219,13 @@ def _failure(
 def rerun_command(item: pytest.Item) -> str:
     """The command that runs this item again, from the directory in which pytest was started."""
     from pytest_voicebench.agents.naming import shown_text
+    from pytest_voicebench.result_files import LATEST_NAME
 
     path = os.path.relpath(item.path, item.config.invocation_params.dir)
     rescored = rescored_run(item.config)
     if rescored is not None:
-        return shlex.join(["pytest", f"{path}::{item.name}", f"{RESCORE}={rescored.name}"])
+        given = item.config.getoption("voicebench_rescore")
+        run = rescored.name if Path(given).name == LATEST_NAME else given  # the latest is another one by now
+        return shlex.join(["pytest", f"{path}::{item.name}", f"{RESCORE}={run}"])
     agents = [f"{agent_option(item.config)}={shown_text(text)}" for text in agents_given(item.config)]
     return shlex.join(["pytest", f"{path}::{item.name}", *agents])

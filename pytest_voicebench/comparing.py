@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -91,7 +91,12 @@ def compare_runs(before: SavedRun, after: SavedRun) -> Comparison:
     key = _key(before, after)
     old, new = ({key(r): r for r in run.results} for run in (before, after))
     pairs = [(row, new[at]) for at, row in old.items() if at in new]
-    changes = [_change(a, b) for a, b in pairs]
+    cards = [(_cards(a), _cards(b)) for a, b in pairs]
+    once = _measured_once(cards)
+    changes = [
+        _change(a, b, _values(a, card_a, once), _values(b, card_b, once))
+        for (a, b), (card_a, card_b) in zip(pairs, cards, strict=True)
+    ]
     return Comparison(
         before=before.name,
         after=after.name,
@@ -99,7 +104,7 @@ def compare_runs(before: SavedRun, after: SavedRun) -> Comparison:
         changes=tuple(change for change in changes if change.moved),
         only_before=tuple(row.item_id for at, row in old.items() if at not in new),
         only_after=tuple(row.item_id for at, row in new.items() if at not in old),
-        around=(*_run_differences(before, after), *_item_differences(pairs)),
+        around=(*_run_differences(before, after), *once.values(), *_item_differences(pairs)),
     )
 
 
@@ -109,8 +114,7 @@ def _key(before: SavedRun, after: SavedRun) -> Callable[[Result], tuple[str, str
     return lambda row: (row.item_id, row.agent.name if several else "")
 
 
-def _change(before: Result, after: Result) -> ItemChange:
-    old, new = _values(before), _values(after)
+def _change(before: Result, after: Result, old: Mapping[str, Json], new: Mapping[str, Json]) -> ItemChange:
     names = sorted(dict.fromkeys([*old, *new]), key=_rank)
     moved = [Moved(name=n, before=old.get(n), after=new.get(n)) for n in names if not _equal(old.get(n), new.get(n))]
     return ItemChange(
@@ -133,7 +137,26 @@ def _rank(name: str) -> int:
     return FIRST_NAMES.index(name) if name in FIRST_NAMES else len(FIRST_NAMES)
 
 
-def _values(row: Result) -> dict[str, Json]:
+def _cards(row: Result) -> dict[str, Json]:
+    """The fields of the item's scorecard, and the official card."""
+    card = to_json(row.scorecard) or {}
+    return {**card, "official": to_json(row.official)}
+
+
+def _measured_once(cards: Sequence[tuple[Mapping[str, Json], Mapping[str, Json]]]) -> dict[str, Difference]:
+    """Groups of scores that one of the runs has for none of its items: it was made before there were such."""
+    scored = [pair for pair in cards if all(len(card) > 1 for card in pair)]
+    names = dict.fromkeys(n for pair in scored for card in pair for n, value in card.items() if isinstance(value, dict))
+    found = {}
+    for name in names:
+        before, after = (any(pair[side].get(name) is not None for pair in scored) for side in (0, 1))
+        if before != after:
+            words = ["measured" if there else "not measured" for there in (before, after)]
+            found[name] = Difference(name=f"scores.{name}", before=words[0], after=words[1])
+    return found
+
+
+def _values(row: Result, card: Mapping[str, Json], leave_out: Container[str]) -> dict[str, Json]:
     """What is compared of an item, flat: the path of each value, as in `search_flights[0].date.verdict`."""
     found: dict[str, Json] = {
         "outcome": row.outcome,
@@ -141,9 +164,8 @@ def _values(row: Result) -> dict[str, Json]:
         "cause": row.cause,
         "ended": row.ended,
         "duration_s": row.duration_s,
+        **dict(_flat({name: value for name, value in card.items() if name not in leave_out}, "")),
     }
-    for name in ("scorecard", "official"):
-        found |= dict(_flat(to_json(getattr(row, name, None)), "" if name == "scorecard" else name))
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -160,10 +182,10 @@ def _flat(value: Json, path: str) -> Iterator[tuple[str, Json]]:
 
 
 def _entry_path(path: str, number: int, entry: Json) -> str:
-    """A call is told by its tool and place, an argument by its call and name, anything else by its number."""
-    if isinstance(entry, dict) and isinstance(entry.get("tool"), str):
-        return f"{entry['tool']}[{entry.get('expected', number)}]"
-    if isinstance(entry, dict) and isinstance(entry.get("name"), str):
+    """A pair is told by its tool and place, its arguments by their names, anything else by its number."""
+    if path == "pairs":
+        return f"{entry['tool']}[{number}]"
+    if path.endswith(".arguments") and isinstance(entry, dict) and isinstance(entry.get("name"), str):
         return f"{path.removesuffix('.arguments')}.{entry['name']}"
     return f"{path}[{number}]"
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from pytest_voicebench.conversation import AgentInfo, Conversation, Utterance, to_seconds, to_ticks
 from pytest_voicebench.files import link_or_copy
+from pytest_voicebench.official_card import OfficialCard
 from pytest_voicebench.plan import UNKNOWN_AGENT
 from pytest_voicebench.result import Outcome, Result
 from pytest_voicebench.result_files import RESULT_NAME, RunUnreadable
@@ -103,10 +104,18 @@ def take_evidence(source: Path, target: Path) -> None:
             link_or_copy(path, target / path.name)
 
 
-def carried(row: Result, planned: Result, folder: str) -> Result:
-    """The result of an item that was not measured in the earlier run, as one of this run's: what it was, it stays."""
+def carried(row: Result, planned: Result, folder: str, official: OfficialCard | None) -> Result:
+    """The result of an item that was not measured in the earlier run, as one of this run's: what it was, it stays.
+
+    The official scripts score also what is no measurement: `official` is their card by the scenario as it is now.
+    """
     return replace(
-        row, item_id=planned.item_id, nodeid=planned.nodeid, facts=planned.facts, folder=folder if row.folder else None
+        row,
+        item_id=planned.item_id,
+        nodeid=planned.nodeid,
+        facts=planned.facts,
+        folder=folder if row.folder else None,
+        official=official,
     )
 
 

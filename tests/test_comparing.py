@@ -13,6 +13,7 @@ from results import AGENT, a_result, a_run
 
 from pytest_voicebench.commands import compare
 from pytest_voicebench.comparing import Comparison, Moved, compare_runs
+from pytest_voicebench.official_card import OfficialCall, OfficialCard, ToolSelection
 from pytest_voicebench.plan import Plan, write_plan
 from pytest_voicebench.result import Result
 from pytest_voicebench.saved_run import load_run
@@ -30,6 +31,26 @@ def scored(**changes: Any) -> Result:
     """One item whose card has these values, all else as usual."""
     values: dict[str, Any] = {"manners": Manners(turn_taken=True, interrupted=False), "passed": True} | changes
     return a_result("travel_01", "passed" if values["passed"] else "failed", scorecard=card(**values))
+
+
+def an_official_card(**changes: Any) -> OfficialCard:
+    """One call that was wanted and made."""
+    values: dict[str, Any] = {
+        "inputs": "derived",
+        "tools": ToolSelection(matched=1, expected=1, actual=1, recall=1.0, precision=1.0, f1=1.0),
+        "calls": (OfficialCall(tool="search_flights", verdict="match", score=1.0, reason=""),),
+        "argument_accuracy": 1.0,
+        "passed": True,
+        "failure": None,
+        "turn_taken": True,
+        "user_end_s": 4.0,
+        "agent_start_s": 5.0,
+        "response_latency_s": 1.0,
+        "interruption": False,
+        "first_response_latency_s": 1.0,
+        "tool_call_latency_s": 0.5,
+    }
+    return OfficialCard(**values | changes)
 
 
 def an_argument(**changes: Any) -> Pair:
@@ -85,6 +106,19 @@ def test_every_value_of_the_scorecard_is_compared(
     found = compared(tmp_path, [scored(**old)], [scored(**new)])
     assert [m for c in found.changes for m in c.moved] == [Moved(name=n, before=a, after=b) for n, a, b in moved]
     assert found.same is (not moved)
+
+
+def test_a_group_of_scores_that_one_run_never_had_is_named_once_and_moves_nothing(tmp_path: Path) -> None:
+    ids = ("travel_01", "travel_02")
+    found = compared(tmp_path, [a_result(i) for i in ids], [a_result(i, official=an_official_card()) for i in ids])
+    assert found.same
+    assert [(d.name, d.before, d.after) for d in found.around] == [("scores.official", "not measured", "measured")]
+
+
+def test_official_scores_are_compared_where_both_runs_have_them(tmp_path: Path) -> None:
+    old, new = (a_result("travel_01", official=an_official_card(passed=passed)) for passed in (True, False))
+    (change,) = compared(tmp_path, [old], [new]).changes
+    assert change.moved == (Moved(name="official.passed", before=True, after=False),)
 
 
 def test_errors_are_compared_by_kind_and_cause(tmp_path: Path) -> None:

@@ -174,6 +174,7 @@ def test_a_scenario_whose_stimulus_changed_is_refused_with_what_changed(pytester
     (row,) = rows(pytester.path).values()
     assert (row.outcome, row.error_kind) == ("error", "suite")
     assert row.cause.startswith(f"suite: not the scenario that {name} held: ")
+    assert (row.scorecard, row.official) == (None, None)
     assert told in row.cause
 
 
@@ -203,6 +204,20 @@ def test_errors_and_skips_are_carried_over_with_their_reasons_and_files(pytester
     assert f"carried over from {first.name}: no budget" in text
     assert f"carried over from {first.name}: ConnectionError: nobody" in text
     assert (latest_run(pytester.path) / new["travel_05"].folder / "conversation.json").is_file()
+    assert new["travel_05"].official is not None
+    assert new["travel_03"].official is None
+
+
+def test_the_official_card_of_an_error_follows_the_expectation_of_today(pytester, run):
+    write_conftest(pytester.path, MIXED)
+    suite = write_scenarios(pytester.path, "travel_05")
+    run(PASSING)
+    before = rows(pytester.path)["travel_05"].official
+    suite.write_text(suite.read_text().replace("    expect:\n      calls:", "    expect:\n      calls: []\n    #", 1))
+    suite.write_text(suite.read_text().replace("        - search_flights: {destination", "    # {destination", 1))
+    run("--voicebench-rescore=latest")
+    row = rows(pytester.path)["travel_05"]
+    assert (row.outcome, before.tools.expected, row.official.tools.expected) == ("error", 1, 0)
 
 
 def test_what_never_ran_stays_not_run(pytester, run):

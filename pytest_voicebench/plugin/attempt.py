@@ -9,6 +9,7 @@ import pytest
 
 if TYPE_CHECKING:
     from pytest_voicebench.conversation import AgentInfo, Conversation
+    from pytest_voicebench.official_card import OfficialCard
     from pytest_voicebench.result import ErrorKind, Facts, Outcome, Result
     from pytest_voicebench.scenario import Scenario
     from pytest_voicebench.scorecard import Scorecard
@@ -75,6 +76,7 @@ class Attempt:
             usage=dict(talk.usage) if talk else {},
             attempts=self._attempts(outcome),
             taken_from=self.recorded.taken_from if self.recorded else None,
+            official=self._official(talk) if talk else None,
         )
         return self.result
 
@@ -85,6 +87,11 @@ class Attempt:
         from pytest_voicebench.rescoring import attempts_with
 
         return attempts_with(self.recorded, outcome)
+
+    def _official(self, talk: Conversation) -> OfficialCard:
+        from pytest_voicebench.metrics.official import official_card
+
+        return official_card(self.scenario, talk)
 
     def _agent(self) -> AgentInfo:
         """What the agent said of itself, under the name it was planned with."""
@@ -117,6 +124,7 @@ def facts_of(scenario: Scenario) -> Facts:
         speaker=scenario.speaker.id if scenario.speaker else None,
         expected_calls=len(scenario.expect.calls),
         has_retraction=bool(scenario.retracted),
+        state_rollback=scenario.state_rollback,
         known_issue=scenario.known_issue,
         scenario_sha256=scenario.sha256,
         expect_sha256=scenario.expect_sha256,

@@ -17,6 +17,7 @@ from pytest_voicebench.plugin.run_folder import run_folder
 
 if TYPE_CHECKING:
     from pytest_voicebench.conversation import AgentInfo, Conversation
+    from pytest_voicebench.official_card import OfficialCard
     from pytest_voicebench.rescoring import RecordedRun
     from pytest_voicebench.result import Result
     from pytest_voicebench.saved_run import SavedRun
@@ -62,6 +63,8 @@ def conversation(request: pytest.FixtureRequest, scenario: Scenario, _voicebench
         _carry_over(request.node, recorded, row, attempt)
     held = _load(request.config, recorded, row, attempt)
     _check_stimulus(scenario, held, recorded, attempt)
+    if attempt is not None:
+        attempt.conversation = held  # from here on it is judged, also where it turns out to be no measurement
     raise_problem(scenario, held, attempt)
     return held
 
@@ -109,7 +112,7 @@ def _carry_over(item: pytest.Item, recorded: RecordedRun, row: Result, attempt: 
     if attempt is not None:
         if row.folder is not None:
             _take_files(item.config, recorded, row, attempt)
-        attempt.result = carried(row, attempt.planned, attempt.folder)
+        attempt.result = carried(row, attempt.planned, attempt.folder, _official(recorded, row, attempt))
         if row.outcome != "not_run":
             record(item, attempt.result)
     text = f"carried over from {recorded.name}: {row.cause or 'no reason was noted'}"
@@ -118,6 +121,20 @@ def _carry_over(item: pytest.Item, recorded: RecordedRun, row: Result, attempt: 
     if row.outcome == "not_run":
         text = f"not run in {recorded.name}: there is no conversation to judge"
     raise one_line(text) from None
+
+
+def _official(recorded: RecordedRun, row: Result, attempt: Attempt) -> OfficialCard | None:
+    """The official card of what was held all the same; None where that is nothing, or of another scenario."""
+    from pytest_voicebench.conversation_files import ConversationUnreadable, load_conversation
+    from pytest_voicebench.metrics.official import official_card
+    from pytest_voicebench.rescoring import evidence_folder, stimulus_change
+    from pytest_voicebench.result_files import RunUnreadable
+
+    try:
+        held = load_conversation(evidence_folder(recorded.saved, row))
+    except (RunUnreadable, ConversationUnreadable):
+        return None
+    return None if stimulus_change(attempt.scenario, held) else official_card(attempt.scenario, held)
 
 
 def _load(config: pytest.Config, recorded: RecordedRun, row: Result, attempt: Attempt | None) -> Conversation:
@@ -131,7 +148,7 @@ def _load(config: pytest.Config, recorded: RecordedRun, row: Result, attempt: At
     except (RunUnreadable, ConversationUnreadable) as error:
         raise one_line(f"infrastructure: {error}") from None
     if attempt is not None:
-        attempt.agent, attempt.conversation, attempt.recorded = held.agent, held, row
+        attempt.agent, attempt.recorded = held.agent, row
         _take_files(config, recorded, row, attempt)
     return held
 

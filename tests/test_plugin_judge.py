@@ -196,6 +196,20 @@ def test_the_ini_file_names_a_judge_and_the_option_can_switch_it_off(folder: Pat
         assert len(double.seen) == 2
 
 
+def test_a_rescored_run_keeps_what_judges_said_and_asks_nobody(folder: Path, run: Run) -> None:
+    suite(folder)
+    ini = folder / "pytest.ini"
+    ini.write_text(ini.read_text() + "voicebench_judge = double,retries=0\n")
+    with judge_server() as double:
+        run(PASSING, url=double.url)
+        before, asked = summary_of(folder)["judge"], len(double.seen)
+        status, text = run("--voicebench-rescore=latest", url=double.url)
+        assert len(double.seen) == asked
+    assert status == 0, text
+    assert summary_of(folder)["judge"] == before
+    assert "Judge double at" in text
+
+
 def test_without_a_judge_the_sdk_is_never_loaded(folder: Path) -> None:
     suite(folder, 1, 'import atexit, sys\natexit.register(lambda: print("openai" in sys.modules))')
     status, text = run_apart(folder, PASSING, "-n", "0", url="")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_voicebench.plugin.options import judge_asked
+from pytest_voicebench.plugin.options import judge_asked, rescored_run
 from pytest_voicebench.plugin.progress import progress_line
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def with_judgements(config: pytest.Config, run: SavedRun, *, interrupted: bool) 
     """
     asked = judge_asked(config)
     if asked is None:
-        return run, []
+        return _carried(config, run)
     from pytest_voicebench.judging.cache import CACHE_NAME, VerdictCache
     from pytest_voicebench.judging.stage import judge_run
 
@@ -53,3 +53,19 @@ def with_judgements(config: pytest.Config, run: SavedRun, *, interrupted: bool) 
         return run, ["nothing to ask the judge: no item spoke, no argument was in doubt"]
     notes = [f"{stopped} questions were not judged, for Ctrl-C; to ask them: {again}"] if stopped else []
     return replace(run, judgements=judgements), notes
+
+
+def _carried(config: pytest.Config, run: SavedRun) -> tuple[SavedRun, list[str]]:
+    """Of a run that is rescored, what judges said about its conversations, which are the same; else nothing."""
+    recorded = rescored_run(config)
+    own = {result.item_id for result in run.results}
+    kept = tuple(j for j in recorded.saved.judgements if j.item_id in own) if recorded is not None else ()
+    if not kept:
+        return run, []
+    from pytest_voicebench.judgement_files import write_judgements
+
+    try:
+        write_judgements(run.folder, kept)
+    except OSError as error:
+        return run, [f"judgements not carried over: cannot write {error.filename or run.folder}: {error.strerror}"]
+    return replace(run, judgements=kept), []

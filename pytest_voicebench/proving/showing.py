@@ -9,7 +9,7 @@ _LONGEST = 40
 
 
 def shown(value: Any) -> str:
-    """A text as it is (in quotes where it would be read as something else), other values as JSON, at most 40 characters."""
+    """A plain text as it is, any other value as JSON, so that it stays on one line; at most 40 characters."""
     plain = isinstance(value, str) and value.strip() == value and value != "" and value.isprintable()
     text = value if plain else json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

@@ -51,10 +51,11 @@ def vocabulary_of(scenarios: Iterable[Scenario]) -> Vocabulary:
 
 
 def _texts(scenario: Scenario) -> Iterator[tuple[str, str, str]]:
-    for call in (*scenario.expect.calls, *scenario.retracted):
-        for name, value in call.args.items():
+    said = [(c.tool, c.args) for c in scenario.expect.calls] + [(r.tool, r.args) for r in scenario.retracted]
+    for tool, args in said:
+        for name, value in args.items():
             if isinstance(value, str) and not is_reference(value):
-                yield call.tool, name, value
+                yield tool, name, value
 
 
 def _kind(tools: Toolset, tool: str, name: str, text: str) -> str:

@@ -74,7 +74,7 @@ def opposite(text: str) -> str | None:
 
 
 def last_word_replaced(text: str, strangers: Iterable[str] = _STRANGERS) -> str:
-    """The text with its last word replaced by one that does not occur in it; the stranger alone where it has no word."""
+    """The text with its last word replaced by one that does not occur in it; that one alone where it has no word."""
     known = set(folded_words(text))
     stranger = next(s for s in (*strangers, *_STRANGERS) if s.casefold() not in known)
     head = text.split()[:-1]

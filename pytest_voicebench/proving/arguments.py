@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_voicebench.matchers.exact import json_equal
+from pytest_voicebench.proving.forms import form_of
 from pytest_voicebench.proving.mutant import Excluded, Kind, Made, Mutant
 from pytest_voicebench.proving.near import unrelated_value
 from pytest_voicebench.proving.oracle import Oracle
@@ -17,6 +18,7 @@ Json = Any
 SAME_AS_RETRACTED = "the value that was taken back is the one expected of this call"
 IS_DEFAULT = "the expected value is the tool's default"
 NULL_EXPECTED = "nothing is expected there"
+ANY_VALUE = "any value is right"
 NO_NEAR_VALUE = "no near value can be made of it"
 
 
@@ -35,7 +37,7 @@ def _retracted(oracle: Oracle, index: int) -> Iterator[Made]:
     for entry in oracle.scenario.retracted:
         for name, value in entry.args.items() if entry.tool == expected.tool else ():
             what = f"{oracle.label(index, name)} as it was taken back, {shown(value)}"
-            if name in expected.args and any(json_equal(value, r) for r in oracle.readings(expected.args[name])):
+            if name in expected.args and any(json_equal(value, r) for r in oracle.right(expected.args[name])):
                 yield Excluded(kind="value_retracted", what=what, reason=SAME_AS_RETRACTED)
             else:
                 yield _changed(oracle, "value_retracted", index, name, value, what)
@@ -44,17 +46,18 @@ def _retracted(oracle: Oracle, index: int) -> Iterator[Made]:
 def _near(oracle: Oracle, index: int, name: str) -> Iterator[Made]:
     call = oracle.scenario.expect.calls[index]
     parameter = oracle.parameter(call.tool, name)
-    right = oracle.readings(call.args[name])
-    if right == (None,) and parameter is not None and parameter.has_default:
-        right = (parameter.default,)
-    if right == (None,):
+    right = oracle.right(call.args[name])
+    expected = call.args[name]
+    if expected is None and parameter is not None and parameter.has_default:
+        expected = parameter.default
+    if expected is None:
         found: tuple[Json, ...] = (unrelated_value(*(parameter.type, parameter.enum) if parameter else ("string", ())),)
     else:
-        found = oracle.near(call.tool, name, right[0])
-    others = [value for value in found if not any(json_equal(value, one) for one in right)]
-    if not others:
-        yield Excluded(kind="value_near", what=oracle.label(index, name), reason=NO_NEAR_VALUE)
-    for value in others:
+        found = oracle.near(call.tool, name, expected)
+    if not found:
+        reason = ANY_VALUE if form_of(expected)[0] == "$any" else NO_NEAR_VALUE
+        yield Excluded(kind="value_near", what=oracle.label(index, name), reason=reason)
+    for value in found:
         what = f"{oracle.label(index, name)} changed {shown(right[0])} -> {shown(value)}"
         yield _changed(oracle, "value_near", index, name, value, what)
 
@@ -62,7 +65,7 @@ def _near(oracle: Oracle, index: int, name: str) -> Iterator[Made]:
 def _omitted(oracle: Oracle, index: int, name: str) -> Made:
     call = oracle.scenario.expect.calls[index]
     parameter = oracle.parameter(call.tool, name)
-    right = oracle.readings(call.args[name])
+    right = oracle.right(call.args[name])
     what = f"{oracle.label(index, name)} left out"
     if parameter is not None and parameter.has_default:
         if any(one is None or json_equal(one, parameter.default) for one in right):

@@ -89,10 +89,9 @@ def _guessed(oracle: Oracle, first: int, second: int) -> Made:
     call = oracle.calls[second]
     what = f"{oracle.label(second)} before the result of {oracle.label(first)} that it needs"
     for name, value in call.args.items():
-        right = oracle.readings(value) if first in set(referred_calls(value)) else ()
-        for wrong in oracle.near(call.tool, name, right[0]) if right else ():
+        for wrong in oracle.near(call.tool, name, value) if first in set(referred_calls(value)) else ():
             calls = _moved(_literals(oracle, {second: {name: wrong}}), first, second)
-            if not any(json_equal(wrong, one) for one in (*right, *_readings_after(oracle, calls, value))):
+            if not any(json_equal(wrong, one) for one in _readings_after(oracle, calls, value)):
                 told = f"{what}, guessing {shown(wrong)}"
                 return Mutant(kind="order_swapped", what=told, calls=calls, expected=second, argument=name)
     return Excluded(kind="order_swapped", what=what, reason=NO_GUESS)
@@ -113,7 +112,7 @@ def _moved(calls: list[PlannedCall], first: int, second: int) -> tuple[PlannedCa
 def _literal(oracle: Oracle, index: int) -> PlannedCall:
     """The call with the values that its references have."""
     call = oracle.calls[index]
-    return replace(call, args={name: oracle.readings(value)[0] for name, value in call.args.items()})
+    return replace(call, args={name: oracle.right(value)[0] for name, value in call.args.items()})
 
 
 def _literals(oracle: Oracle, changes: Mapping[int, Mapping[str, Json]]) -> list[PlannedCall]:

@@ -6,11 +6,12 @@ import datetime as dt
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
 from pytest_voicebench.matchers.exact import json_equal
+from pytest_voicebench.proving.forms import form_of, right_values, stand_in
 from pytest_voicebench.proving.wording import (
     changed_digit,
     changed_letter,
@@ -28,6 +29,7 @@ MOST = 2
 
 _ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _HOUR = re.compile(r"\d{1,2}")
+_FIGURES = re.compile(r"\d+")
 _MINUTES = re.compile(r"\d{1,2}:\d{2}(?!\d|:)")
 _NAMES = ("Fletcher", "Okafor")
 _PLACES = ("Quillmoor", "Wexbury")
@@ -44,20 +46,27 @@ _UNRELATED = {"string": "umbrella", "integer": 7, "number": 7.5, "boolean": True
 class Surroundings:
     """What is known around a value: the tool's allowed values, the tolerance, and other values of the suite.
 
-    `others` are values that scenarios of the suite give this argument (or one of its kind), without those that the
-    author calls the same.
+    `approx` is a share (0.05) or a length in words (`15 minutes`). `others` are values that scenarios of the suite give
+    this argument (or one of its kind), without those that the author calls the same. `fields` are the rules that keys
+    of an object have of their own.
     """
 
     enum: Sequence[Json] = ()
-    approx: float = 0.0
+    approx: float | str = 0.0
     others: Sequence[str] = ()
+    fields: Mapping[str, Json] = field(default_factory=dict)
+
+    @property
+    def share(self) -> float:
+        """The tolerance of a number; one in words is taken for the widest share there is."""
+        return 1.0 if isinstance(self.approx, str) else self.approx
 
 
 def near_values(kind: str, value: Json, around: Surroundings) -> tuple[Json, ...]:
-    """Up to two values next to `value`, the nearest first; empty where none can be made.
+    """Up to two wrong values next to an expected one, the nearest first; empty where none can be made.
 
     `kind` is the matcher's name; an unknown one is served by the value's JSON type. Inside lists and objects one
-    element is changed.
+    element is changed. Of a form, values outside what it allows: `$not` gives what it excludes, `$any` nothing.
     """
     found: list[Json] = []
     for other in _candidates(kind, value, around):
@@ -72,6 +81,10 @@ def unrelated_value(json_type: str, enum: Sequence[Json]) -> Json:
 
 
 def _candidates(kind: str, value: Json, around: Surroundings) -> Iterable[Json]:
+    name, content = form_of(value)
+    if name and name != "$value":
+        return _of_form(name, content, kind, around)
+    value = content
     if isinstance(value, list | tuple):
         return _lists(kind, list(value), around)
     if isinstance(value, Mapping):
@@ -81,29 +94,44 @@ def _candidates(kind: str, value: Json, around: Surroundings) -> Iterable[Json]:
     if isinstance(value, bool):
         return [not value]
     if isinstance(value, int | float):
-        return [bool(value == 0)] if kind == "boolean" else _numbers(value, around.approx)
+        return [bool(value == 0)] if kind == "boolean" else _numbers(value, around.share)
     if isinstance(value, str):
         return [one for one in _TEXTS.get(kind, _text)(value, around) if one is not None]
     return ()
 
 
+def _of_form(name: str, content: Json, kind: str, around: Surroundings) -> Iterable[Json]:
+    if name == "$not":
+        return [right for one in content["values"] for right in right_values(one)]
+    if name == "$approx":
+        return near_values(kind, content["value"], replace(around, approx=content["by"]))
+    if name == "$any":
+        return ()
+    right = [value for one in content for value in right_values(one)]
+    near = [value for one in content for value in near_values(kind, one, around)]
+    return [value for value in near if not any(json_equal(value, one) for one in right)]
+
+
 def _lists(kind: str, value: list[Json], around: Surroundings) -> Iterable[Json]:
     """One element changed into what is not in the list, or left out where it stands once: also sets then differ."""
     for at, element in enumerate(value):
-        rest = value[:at] + value[at + 1 :]
+        before, after = stand_in(value[:at]), stand_in(value[at + 1 :])
+        rest = before + after
         if any(json_equal(element, other) for other in rest):
             continue
         for near in near_values(kind, element, around):
             if not any(json_equal(near, other) for other in rest):
-                yield [*value[:at], near, *value[at + 1 :]]
+                yield [*before, near, *after]
                 break
         yield rest
 
 
 def _objects(kind: str, value: Mapping[str, Json], around: Surroundings) -> Iterable[Json]:
     for key, inner in value.items():
-        for near in near_values(kind, inner, around)[:1]:
-            yield {**value, key: near}
+        own = around.fields.get(key) or {}
+        rules = Surroundings(enum=own.get("enum", ()), approx=own.get("approx", 0.0), fields=own.get("fields", {}))
+        for near in near_values(own.get("kind", kind), inner, rules if own else around)[:1]:
+            yield {**stand_in(value), key: near}
 
 
 def _of_enum(value: Json, around: Surroundings) -> Iterable[Json]:
@@ -163,23 +191,25 @@ def _date(value: str, around: Surroundings) -> Iterable[str | None]:
 
 
 def _time(value: str, around: Surroundings) -> Iterable[str | None]:
-    """The next hour, and the next minute."""
+    """The next hour, and the next minute; half a turn of the clock where there is a tolerance."""
     found = _HOUR.search(value)
     if found is None:
         return _quantity(value, around)
-    hour = str(int(found[0]) % 12 + 1).zfill(len(found[0]))
-    minutes = _MINUTES.search(value)  # a second more may be the same time
-    later = minutes and value[: minutes.start()] + str(changed_digit(minutes[0])) + value[minutes.end() :]
-    return value[: found.start()] + hour + value[found.end() :], later
+    hour = (int(found[0]) + (5 if around.approx else 0)) % 12 + 1
+    other = value[: found.start()] + str(hour).zfill(len(found[0])) + value[found.end() :]
+    minutes = _MINUTES.search(value)  # of a time with seconds: a second more may be the same time
+    if minutes is None or around.approx:
+        return [other]
+    return other, value[: minutes.start()] + str(changed_digit(minutes[0])) + value[minutes.end() :]
 
 
 def _quantity(value: str, around: Surroundings) -> Iterable[str | None]:
     """An amount with a digit or a number word changed; figures alone as the number that they are."""
     plain = value.strip()
     if plain.isascii() and plain.isdigit() and len(plain) == len(str(int(plain))):
-        return (str(near) for near in _numbers(int(plain), around.approx))
+        return (str(near) for near in _numbers(int(plain), around.share))
     if around.approx:  # a digit more or less may be within the tolerance
-        return (f"{digits}000" for digits in [value] if value[-1:].isdigit())
+        return [_FIGURES.sub(lambda m: f"{m[0]}000", value, count=1)]
     return changed_digit(value), next_word(value), *_text(value, around)
 
 
@@ -221,7 +251,7 @@ _TEXTS: Mapping[str, Callable[[str, Surroundings], Iterable[str | None]]] = {
     "number": _quantity,
     "money": _quantity,
     "duration": _quantity,
-    "units": _quantity,
+    "quantity": _quantity,
     "boolean": _boolean,
     "currency": _currency,
     "date": _date,

@@ -8,6 +8,8 @@ from typing import Any
 
 from pytest_voicebench.conversation import Conversation
 from pytest_voicebench.matchers import kind_of
+from pytest_voicebench.matchers.exact import json_equal
+from pytest_voicebench.proving.forms import right_values
 from pytest_voicebench.proving.mutant import PlannedCall
 from pytest_voicebench.proving.near import Surroundings, near_values
 from pytest_voicebench.proving.replay import planned, readings, replayed
@@ -33,12 +35,17 @@ class Oracle:
         declared = self.scenario.suite.tools.get(tool)
         return declared.parameters.get(name) if declared else None
 
-    def readings(self, value: Json) -> tuple[Json, ...]:
-        """All right values of an expected value, its references resolved."""
-        return readings(value, self.results)
+    def right(self, value: Json) -> tuple[Json, ...]:
+        """The right values of an expected value, its references resolved; the oracle's own is the first."""
+        return tuple(one for reading in readings(value, self.results) for one in right_values(reading))
 
-    def near(self, tool: str, name: str, value: Json) -> tuple[Json, ...]:
-        """Values next to one right value of an argument."""
+    def near(self, tool: str, name: str, expected: Json) -> tuple[Json, ...]:
+        """Wrong values next to the right ones of an argument, the nearest first."""
+        right = self.right(expected)
+        found = self._near(tool, name, readings(expected, self.results)[0])
+        return tuple(value for value in found if not any(json_equal(value, one) for one in right))
+
+    def _near(self, tool: str, name: str, value: Json) -> tuple[Json, ...]:
         parameter = self.parameter(tool, name)
         kind = kind_of(parameter, value)
         options = parameter.options if parameter else {}
@@ -48,8 +55,9 @@ class Oracle:
             value,
             Surroundings(
                 enum=(parameter.enum if parameter else ()) or options.get("enum") or (),
-                approx=float(approx) if isinstance(approx, int | float) else 0.0,
+                approx=approx if isinstance(approx, int | float | str) else 0.0,
                 others=self.vocabulary.others(tool, name, kind, self._same(value, options)),
+                fields=options.get("fields") or {},
             ),
         )
 
@@ -61,11 +69,12 @@ class Oracle:
 
     def _same(self, value: Json, options: Mapping[str, Json]) -> list[str]:
         """What the author calls the same as this value."""
-        if not isinstance(value, str):
-            return []
         own = options.get("aliases")
-        listed = own.get(value, ()) if isinstance(own, Mapping) else own or ()
-        return [value, *map(str, listed), *self.scenario.expect.aliases.get(value, ())]
+        found: list[str] = []
+        for right in (one for one in right_values(value) if isinstance(one, str)):
+            listed = own.get(right, ()) if isinstance(own, Mapping) else own or ()
+            found += [right, *map(str, listed), *self.scenario.expect.aliases.get(right, ())]
+        return found
 
 
 def oracle_of(scenario: Scenario, held: Conversation, vocabulary: Vocabulary) -> Oracle:

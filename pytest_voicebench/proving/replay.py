@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_voicebench.audio import BLOCK_TICKS
 from pytest_voicebench.conversation import Call, Conversation, to_ticks
+from pytest_voicebench.proving.forms import stand_in
 from pytest_voicebench.proving.mutant import PlannedCall
 from pytest_voicebench.references import Unresolvable, expand
 from pytest_voicebench.scenario import ExpectedCall, Scenario
@@ -67,8 +68,8 @@ def replayed(scenario: Scenario, held: Conversation, calls: Sequence[PlannedCall
 
 
 def resolved(args: Mapping[str, Json], results: Mapping[int, Json]) -> dict[str, Json]:
-    """The arguments with every reference replaced by the first value that it may stand for."""
-    return {name: readings(value, results)[0] for name, value in args.items()}
+    """The arguments with every reference and every form replaced by the first value that it may stand for."""
+    return {name: stand_in(readings(value, results)[0]) for name, value in args.items()}
 
 
 def readings(value: Json, results: Mapping[int, Json]) -> tuple[Json, ...]:

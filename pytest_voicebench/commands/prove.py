@@ -135,9 +135,10 @@ def _survivor(survivor: Survivor) -> str:
 
 
 def _score(proof: Proof) -> str:
-    if not proof.made:
-        return "killed 0 of 0: nothing was proved"
-    return f"killed {proof.killed} of {proof.made} ({percent(proof.killed, proof.made):.1f} %)"
+    score = f" ({percent(proof.killed, proof.made):.1f} %)" if proof.made else ": nothing was proved"
+    failing = len(proof.oracle_faults)
+    oracle = f"; the oracle fails in {counted(failing, 'item')}" if failing else ""
+    return f"killed {proof.killed} of {proof.made}{score}{oracle}"
 
 
 def percent(killed: int, made: int) -> float:

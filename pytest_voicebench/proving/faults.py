@@ -33,9 +33,10 @@ def _argument_passed(scenario: Scenario, index: int, name: str, card: Scorecard)
 
 
 def why_the_oracle_failed(card: Scorecard, problems: Sequence[Problem]) -> str:
-    """What an agent that does everything right failed on."""
-    found = [f"{p.kind}: {p.message}" for p in problems]
-    found += [f"{pair.tool} was not counted" for pair in card.pairs if pair.actual is None]
+    """What an agent that does everything right failed on: the problems, or the scores where there was none."""
+    if problems:
+        return "; ".join(dict.fromkeys(f"{p.kind}: {p.message}" for p in problems))
+    found = [f"{pair.tool} was not counted" for pair in card.pairs if pair.actual is None]
     found += [f"{p.tool}.{a.name}: {a.reason}" for p in card.pairs for a in p.arguments if a.verdict != "match"]
     found += [f"{tool} is one call too many" for tool in card.surplus_tools]
     found += [] if card.spoke else ["its reply did not count"]

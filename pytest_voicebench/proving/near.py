@@ -96,7 +96,7 @@ def _candidates(kind: str, value: Json, around: Surroundings) -> Iterable[Json]:
     if isinstance(value, int | float):
         return [bool(value == 0)] if kind == "boolean" else _numbers(value, around.share)
     if isinstance(value, str):
-        return [one for one in _TEXTS.get(kind, _text)(value, around) if one is not None]
+        return [one for one in _TEXTS.get(kind, _text)(value, around) if one is not None] or [f"{value}7"]
     return ()
 
 
@@ -157,7 +157,7 @@ def _numbers(value: float, approx: float) -> Iterable[Json]:
 
 
 def _identifier(value: str, _: Surroundings) -> Iterable[str | None]:
-    return (changed_digit(value), changed_letter(value), swapped_digits(value)) if value.strip() else ("X7",)
+    return changed_digit(value), changed_letter(value), swapped_digits(value)
 
 
 def _digits(value: str, around: Surroundings) -> Iterable[str | None]:

@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,11 @@ def run(argv: list[str]) -> int:
     suites = _load(options.paths)
     if suites is None:
         return 2
-    proof = prove(suites, workers=options.workers)
+    try:
+        proof = prove(suites, workers=options.workers)
+    except BrokenProcessPool:
+        print("prove: a worker process died; run it without -n to see what ends it", file=sys.stderr)
+        return 2
     if options.json:
         print(json.dumps(as_json(proof), indent=2))
     else:

@@ -28,8 +28,9 @@ def _argument_passed(scenario: Scenario, index: int, name: str, card: Scorecard)
     score = next((s for s in card.pairs[index].arguments if s.name == name), None)
     if score is None:
         return "no rule of this scenario sees it"
-    rule = f"{score.reason}" + (f" ({', '.join(score.notes)})" if score.notes else "")
-    return f"{rule}: the aliases or the matcher of {expected.tool}.{name} are too wide"
+    if "alias" in score.notes:
+        return f"it is {score.reason}: take it out of the aliases"
+    return f"the matcher of {expected.tool}.{name} takes both for the same ({score.reason}): choose a narrower one"
 
 
 def why_the_oracle_failed(card: Scorecard, problems: Sequence[Problem]) -> str:

@@ -84,7 +84,10 @@ class Proof:
 
 
 def prove(suites: Sequence[Suite], *, workers: int = 1) -> Proof:
-    """The proof of all suites' items. `workers` above 1 shares the items out to so many processes."""
+    """The proof of all suites' items. `workers` above 1 shares the items out to so many processes.
+
+    Raises concurrent.futures.process.BrokenProcessPool where one of them dies.
+    """
     work = [(scenario, words) for suite in suites for scenario, words in _with_words(suite)]
     if workers <= 1 or len(work) <= 1:
         return Proof(items=tuple(prove_item(scenario, words) for scenario, words in work))
@@ -97,9 +100,10 @@ def _with_words(suite: Suite) -> Iterator[tuple[Scenario, Vocabulary]]:
 
 def _in_processes(work: Sequence[tuple[Scenario, Vocabulary]], workers: int) -> tuple[ItemProof, ...]:
     import multiprocessing
+    import signal
     from concurrent.futures import ProcessPoolExecutor
 
     scenarios, words = zip(*work, strict=True)
     fresh = multiprocessing.get_context("spawn")  # a fork would copy what threads hold
-    with ProcessPoolExecutor(workers, mp_context=fresh) as pool:
+    with ProcessPoolExecutor(workers, fresh, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
         return tuple(pool.map(prove_item, scenarios, words, chunksize=4))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from golden import FOLDER, check_golden
 from suites_for_pytest import write_suite
 
 from pytest_voicebench.__main__ import main
+from pytest_voicebench.commands.prove import percent
+from pytest_voicebench.matchers import Match
 
 TURN = """
     user:
@@ -162,7 +165,10 @@ def test_a_mock_that_does_not_run_is_the_scenarios_fault(here: Path, capsys: pyt
     Path("mock_api.py").write_text("def find(arguments, state):\n    return 1 / 0\n")
     status, out, _ = prove(capsys, "travel.yaml")
     assert status == 1
-    assert "sound: an agent that does everything right fails: suite: search_flights: mock_api.py:2: ZeroDivisionError: " in out
+    assert (
+        "sound: an agent that does everything right fails: suite: search_flights: mock_api.py:2: ZeroDivisionError: "
+        in out
+    )
 
 
 def test_a_broken_suite_gives_the_loaders_messages(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -199,3 +205,34 @@ def test_what_is_no_suite_or_no_number_is_refused(
 def _with_generator() -> None:
     code = "from pytest_voicebench.scenario import Step\n\n\ndef steps(view):\n    yield Step(kind='end')\n"
     Path("simulated_user.py").write_text(code)
+
+
+def test_scores_that_see_nothing_are_found_out(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    same = Match(verdict="match", reason="anything goes")
+    monkeypatch.setattr("pytest_voicebench.metrics.arguments.compare_value", lambda *_: same)
+    monkeypatch.setattr("pytest_voicebench.scoring.surplus_calls", lambda *_: ())
+    write_suite(Path(), SOUND)
+    found = json.loads((prove(capsys, "--json", "travel.yaml"))[1])
+    assert Counter(one["kind"] for one in found["survivors"]) == {
+        "value_retracted": 1,
+        "value_near": 3,
+        "argument_omitted": 2,
+        "call_doubled": 1,
+        "call_invented": 2,
+    }
+
+
+def test_conversations_of_several_turns_are_proved_too(capsys: pytest.CaptureFixture[str]) -> None:
+    good = Path(__file__).parent / "data" / "good"
+    status, out, _ = prove(capsys, *(str(good / f"{name}.yaml") for name in ("barge_in", "every_step", "references")))
+    assert status == 0
+    assert "oracle fails" not in out
+
+
+@pytest.mark.parametrize(
+    ("killed", "made", "shown"), [(1999, 2000, 99.9), (2000, 2000, 100.0), (0, 3, 0.0), (1, 3, 33.3)]
+)
+def test_a_score_is_never_rounded_up(killed: int, made: int, shown: float) -> None:
+    assert percent(killed, made) == shown

@@ -217,7 +217,7 @@ def test_scores_that_see_nothing_are_found_out(
     found = json.loads((prove(capsys, "--json", "travel.yaml"))[1])
     assert Counter(one["kind"] for one in found["survivors"]) == {
         "value_retracted": 1,
-        "value_near": 3,
+        "value_near": 4,
         "argument_omitted": 2,
         "call_doubled": 1,
         "call_invented": 2,

@@ -9,30 +9,35 @@ from typing import Any
 from pytest_voicebench.conversation import Conversation
 from pytest_voicebench.matchers import kind_of
 from pytest_voicebench.matchers.exact import json_equal
+from pytest_voicebench.metrics.arguments import rules_of
 from pytest_voicebench.proving.forms import right_values
 from pytest_voicebench.proving.mutant import PlannedCall
 from pytest_voicebench.proving.near import Surroundings, near_values
 from pytest_voicebench.proving.replay import planned, readings, replayed
 from pytest_voicebench.proving.vocabulary import Vocabulary
 from pytest_voicebench.scenario import Scenario
-from pytest_voicebench.tools import Parameter
+from pytest_voicebench.tools import Parameter, Toolset
 
 Json = Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Oracle:
-    """The right calls of a scenario. `results` are those of the expected calls, by index."""
+    """The right calls of a scenario.
+
+    `results` are those of the expected calls, by index; `tools` are declared as this scenario has them compared.
+    """
 
     scenario: Scenario
     held: Conversation
     calls: tuple[PlannedCall, ...]
     results: Mapping[int, Json]
     vocabulary: Vocabulary
+    tools: Toolset
 
     def parameter(self, tool: str, name: str) -> Parameter | None:
         """A tool's parameter, None where it lacks one."""
-        declared = self.scenario.suite.tools.get(tool)
+        declared = self.tools.get(tool)
         return declared.parameters.get(name) if declared else None
 
     def right(self, value: Json) -> tuple[Json, ...]:
@@ -82,4 +87,5 @@ def oracle_of(scenario: Scenario, held: Conversation, vocabulary: Vocabulary) ->
     calls = planned(scenario.expect.calls)
     made = replayed(scenario, held, calls).conversation.calls
     results = {n: call.result for n, call in enumerate(made)}
-    return Oracle(scenario=scenario, held=held, calls=calls, results=results, vocabulary=vocabulary)
+    tools = rules_of(scenario).tools
+    return Oracle(scenario=scenario, held=held, calls=calls, results=results, vocabulary=vocabulary, tools=tools)

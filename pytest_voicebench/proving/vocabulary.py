@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_voicebench.matchers import kind_of
+from pytest_voicebench.metrics.arguments import rules_of
 from pytest_voicebench.references import is_reference, referred_calls
 from pytest_voicebench.scenario import ExpectedCall, Scenario
 from pytest_voicebench.tools import Toolset
@@ -40,7 +41,7 @@ def vocabulary_of(scenarios: Iterable[Scenario]) -> Vocabulary:
     shelves: dict[str, dict[str, None]] = {}
     calls: dict[str, ExpectedCall] = {}
     for scenario in scenarios:
-        tools = scenario.suite.tools
+        tools = rules_of(scenario).tools
         for call in scenario.expect.calls:
             if not any(True for _ in referred_calls(call.args)):
                 calls.setdefault(call.tool, call)

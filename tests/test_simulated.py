@@ -196,8 +196,8 @@ def test_an_unknown_behaviour_is_named_with_those_that_exist(scenarios):
 def test_the_oracle_talks_long_enough_to_be_interrupted_and_stops_as_a_person_would(tmp_path, patience_s):
     one, stop = stage.say(tmp_path, "one"), stage.say(tmp_path, "stop", when=stage.into_agent(patience_s))
     scenario = stage.scenario(tmp_path, one, stop)
-    assert judged(scenario, hold_on_virtual_clock(scenario, build(scenario))).passed
-    held = detect_speech(hold_on_virtual_clock(scenario, build(scenario)))
+    assert judged(scenario, hold(scenario, build(scenario))).passed
+    held = detect_speech(hold(scenario, build(scenario)))
     cut_ticks = held.agent_speech[0].end_ticks - held.turns[1].start_ticks
     assert 0 < cut_ticks / 24_000 <= 0.25
 
@@ -205,7 +205,7 @@ def test_the_oracle_talks_long_enough_to_be_interrupted_and_stops_as_a_person_wo
 def test_the_oracle_speaks_first_where_the_user_waits_for_it_and_a_silent_agent_does_not(tmp_path):
     steps = [stage.say(tmp_path, "one", when=stage.after_agent(0.5)), stage.say(tmp_path, "two")]
     scenario = stage.scenario(tmp_path, *steps)
-    card = judged(scenario, hold_on_virtual_clock(scenario, build(scenario)))
+    card = judged(scenario, hold(scenario, build(scenario)))
     assert (card.passed, card.manners.greetings) == (True, 1)
-    silent = detect_speech(hold_on_virtual_clock(scenario, build(scenario, behaviour="silent_worker")))
+    silent = detect_speech(hold(scenario, build(scenario, behaviour="silent_worker")))
     assert (silent.ended, silent.agent_speech) == ("no_response", ())

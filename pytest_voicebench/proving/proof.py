@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 
 from pytest_voicebench.agents.simulated import build
@@ -15,7 +16,7 @@ from pytest_voicebench.proving.oracle import Oracle, oracle_of
 from pytest_voicebench.proving.replay import replayed
 from pytest_voicebench.proving.vocabulary import Vocabulary
 from pytest_voicebench.proving.voices import voice_mutants
-from pytest_voicebench.runner import hold_on_virtual_clock
+from pytest_voicebench.runner import Runner
 from pytest_voicebench.scenario import Scenario
 from pytest_voicebench.scoring import score
 from pytest_voicebench.speech import detect_speech
@@ -55,7 +56,7 @@ class ItemProof:
 def prove_item(scenario: Scenario, vocabulary: Vocabulary) -> ItemProof:
     """Hold the item's conversation with the oracle and two agents that fail, and score all mutants of the oracle.
 
-    Runs in virtual time, in this thread. Nothing that the scenario does makes it raise.
+    Runs in virtual time. Nothing that the scenario does makes it raise.
     """
     reason = _skipped(scenario)
     if reason:
@@ -108,7 +109,8 @@ def _proof(
 
 
 def _held(scenario: Scenario, behaviour: str) -> Conversation:
-    return detect_speech(hold_on_virtual_clock(scenario, build(scenario, behaviour=behaviour)))
+    with closing(Runner()) as runner:
+        return detect_speech(runner.submit(scenario, build(scenario, behaviour=behaviour)).result())
 
 
 def _fault(scenario: Scenario, held: Conversation) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
@@ -236,3 +237,18 @@ def test_conversations_of_several_turns_are_proved_too(capsys: pytest.CaptureFix
 )
 def test_a_score_is_never_rounded_up(killed: int, made: int, shown: float) -> None:
     assert percent(killed, made) == shown
+
+
+def test_a_worker_that_dies_is_told_in_one_line(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dies(*_: object, **__: object) -> None:
+        raise BrokenProcessPool
+
+    monkeypatch.setattr("pytest_voicebench.commands.prove.prove", dies)
+    write_suite(Path(), SOUND)
+    assert prove(capsys, "-n", "2", "travel.yaml") == (
+        2,
+        "",
+        "prove: a worker process died; run it without -n to see what ends it\n",
+    )

@@ -11,6 +11,7 @@ from builders import conversation, expected, heard, parameter, scenario, span, t
 from pytest_voicebench.conversation import Conversation, to_ticks
 from pytest_voicebench.proving.arguments import argument_mutants
 from pytest_voicebench.proving.calls import call_mutants
+from pytest_voicebench.proving.exchanges import exchange_mutants
 from pytest_voicebench.proving.faults import why_it_passed, why_the_oracle_failed
 from pytest_voicebench.proving.mutant import Excluded, Made, Mutant, PlannedCall
 from pytest_voicebench.proving.oracle import Oracle, oracle_of
@@ -160,6 +161,36 @@ def test_mutants_of_calls_and_their_order(
     made = list(call_mutants(one))
     assert told(made, kind) == mutants
     assert survivors(one, made) == []
+
+
+ROUTE = {"route": tool("route", parameter("origin"), parameter("goal"), parameter("stops", "integer"), parameter("by"))}
+
+EXCHANGES: list[tuple[list[Any], list[str]]] = [
+    ([expected("route", origin="museum", goal="harbor", stops=2)], ["route.origin and goal exchanged"]),
+    ([expected("route", origin="museum", goal="Museum")], []),
+    ([expected("route", origin="museum", goal={"$one_of": ["harbor", "museum"]})], []),
+    (
+        [expected("route", origin="A", stops=1), expected("route", origin="B", stops=2)],
+        ["calls[0].route.origin and that of calls[1] exchanged", "calls[0].route.stops and that of calls[1] exchanged"],
+    ),
+    (
+        [expected("route", origin="A", stops=1), expected("route", origin="B", stops=1)],
+        ["calls[0].route.origin and that of calls[1] exchanged: it gives the same two calls"],
+    ),
+    ([expected("route", origin="A", by="car"), expected("route", origin="B", goal="C")], [
+        "calls[0].route.origin and by exchanged",
+        "calls[1].route.origin and goal exchanged",
+    ]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("calls", "mutants"), EXCHANGES)
+def test_mutants_in_which_right_values_stand_in_the_wrong_place(calls: list[Any], mutants: list[str]) -> None:
+    one = scenario(*calls, tools=ROUTE)
+    spoken = oracle_of(one, held(), vocabulary_of([one]))
+    made = list(exchange_mutants(spoken))
+    assert told(made, "values_exchanged") == mutants
+    assert survivors(spoken, made) == []
 
 
 MENTIONS = Requirement(name="mentions", text="mentions")

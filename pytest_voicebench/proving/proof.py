@@ -10,6 +10,7 @@ from pytest_voicebench.agents.simulated import build
 from pytest_voicebench.conversation import Conversation
 from pytest_voicebench.proving.arguments import argument_mutants
 from pytest_voicebench.proving.calls import call_mutants
+from pytest_voicebench.proving.exchanges import exchange_mutants
 from pytest_voicebench.proving.faults import why_it_passed, why_the_oracle_failed
 from pytest_voicebench.proving.mutant import Excluded, Kind, Made, Mutant
 from pytest_voicebench.proving.oracle import Oracle, oracle_of
@@ -124,6 +125,7 @@ def _fault(scenario: Scenario, held: Conversation) -> str | None:
 
 def _mutants(oracle: Oracle) -> Iterator[Made]:
     yield from argument_mutants(oracle)
+    yield from exchange_mutants(oracle)
     yield from call_mutants(oracle)
     yield from voice_mutants(oracle)
     if not oracle.calls:

@@ -151,12 +151,26 @@ class SurplusRow:
     calls: int
 
 
+NOTHING_RATED = Rate(value=None, k=0, n=0, low=None, high=None)
+NOTHING_MEASURED = Distribution(mean=None, p50=None, p95=None, stdev=None, n=0)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commits:
-    """Calls made with values that the user took back: items with at least one, of items with a retraction."""
+    """Calls made with values that the user took back: items with at least one, of items with a retraction.
+
+    `before_correction`: such calls made before the correction was heard, of those for which that is known.
+    `repaired_rate`: items in which every such call was followed by the corrected one, of items with such calls.
+    `rollback_latency_s`: one value for each corrected call that repaired something, from the last correction that it
+    answers. `side_effects_left`: items in which a write with a retracted value stayed, of items with such calls.
+    """
 
     premature_commit_rate: Rate
     calls: int
+    before_correction: Rate = NOTHING_RATED
+    repaired_rate: Rate = NOTHING_RATED
+    rollback_latency_s: Distribution = NOTHING_MEASURED
+    side_effects_left: Rate = NOTHING_RATED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

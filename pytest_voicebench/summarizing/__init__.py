@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from pytest_voicebench.conversation import AgentInfo
 from pytest_voicebench.result import Result
 from pytest_voicebench.scoring import SCORE_SET, SCORE_VERSION
-from pytest_voicebench.summarizing.behaviour import behaviour, commits, silence, surplus_calls, wrong_arguments
+from pytest_voicebench.summarizing.behaviour import behaviour, silence, surplus_calls, wrong_arguments
+from pytest_voicebench.summarizing.commits import commits
 from pytest_voicebench.summarizing.figures import counts
 from pytest_voicebench.summarizing.groups import breakdowns, group_scores, scenario_means
 from pytest_voicebench.summarizing.official import summarize_official

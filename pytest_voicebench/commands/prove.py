@@ -79,7 +79,7 @@ def _load(paths: list[Path]) -> list[Suite] | None:
 
 
 def as_lines(proof: Proof, suites: int, *, verbose: bool) -> Iterator[str]:
-    """The proof as text: what was tried, what was left out and why, every fault, and the score in the last line."""
+    """The proof as text: what was tried, what was not made and why, every fault, and the score in the last line."""
     scenarios = len({(item.path, item.scenario_id) for item in proof.items})
     items = f", {counted(len(proof.items), 'item')}" if len(proof.items) != scenarios else ""
     yield f"{counted(suites, 'suite')}, {counted(scenarios, 'scenario')}{items}, in virtual time"
@@ -87,7 +87,7 @@ def as_lines(proof: Proof, suites: int, *, verbose: bool) -> Iterator[str]:
         yield from _every_mutant(proof)
     yield ""
     yield from _table(proof)
-    yield from _headed("left out, as they would be no fault or cannot be made:", _exclusions(proof))
+    yield from _headed("not made, as they would be no fault or cannot be made:", _exclusions(proof))
     yield from _headed("items in which nothing was tried:", (f"{n:5}  {why}" for why, n in proof.skipped()))
     yield from _headed("mock tools that broke on a wrong call (a run would show an error):", _broken(proof))
     yield from _headed("the oracle fails:", map(_oracle_fault, proof.oracle_faults))
@@ -106,15 +106,15 @@ def _every_mutant(proof: Proof) -> Iterator[str]:
     for item in proof.items:
         for mutant in item.tried:
             yield f"{'killed  ' if mutant.killed else 'SURVIVED'}  {item.item_id}: {mutant.what}"
-        for left_out in item.excluded:
-            yield f"left out  {item.item_id}: {left_out.what}: {left_out.reason}"
+        for not_made in item.excluded:
+            yield f"not made  {item.item_id}: {not_made.what}: {not_made.reason}"
 
 
 def _table(proof: Proof) -> Iterator[str]:
     width = max(map(len, KINDS.values()))
-    yield f"{'mutants':<{width}}  {'made':>6}  {'killed':>6}  {'survived':>8}  {'left out':>8}"
-    for kind, (made, killed, left_out) in proof.by_kind().items():
-        yield f"{KINDS[kind]:<{width}}  {made:>6}  {killed:>6}  {made - killed:>8}  {left_out:>8}"
+    yield f"{'mutants':<{width}}  {'made':>6}  {'killed':>6}  {'survived':>8}  {'not made':>8}"
+    for kind, (made, killed, not_made) in proof.by_kind().items():
+        yield f"{KINDS[kind]:<{width}}  {made:>6}  {killed:>6}  {made - killed:>8}  {not_made:>8}"
 
 
 def _exclusions(proof: Proof) -> Iterator[str]:
@@ -161,10 +161,10 @@ def as_json(proof: Proof) -> dict[str, Any]:
         "killed": proof.killed,
         "mutation_score_percent": percent(proof.killed, proof.made) if proof.made else None,
         "kinds": {
-            kind: {"made": made, "killed": killed, "left_out": left_out}
-            for kind, (made, killed, left_out) in proof.by_kind().items()
+            kind: {"made": made, "killed": killed, "not_made": not_made}
+            for kind, (made, killed, not_made) in proof.by_kind().items()
         },
-        "left_out": [{"kind": kind, "reason": reason, "count": n} for kind, reason, n in proof.exclusions()],
+        "not_made": [{"kind": kind, "reason": reason, "count": n} for kind, reason, n in proof.exclusions()],
         "skipped": [{"item": i.item_id, "reason": i.skipped} for i in proof.items if i.skipped is not None],
         "oracle_faults": [
             {"item": i.item_id, "path": i.path, "line": i.line, "fault": i.oracle_fault} for i in proof.oracle_faults

@@ -1,4 +1,4 @@
-"""The nouns of a proof: a call as it is to be made, a mutant of the oracle, and a mutant left out with its reason."""
+"""The nouns of a proof: a call as it is to be made, a mutant of the oracle, and a mutant not made with its reason."""
 
 from __future__ import annotations
 

@@ -54,14 +54,14 @@ class Proof:
         return self.made > 0 and self.killed == self.made and not self.oracle_faults
 
     def by_kind(self) -> dict[Kind, tuple[int, int, int]]:
-        """Mutants made, killed and left out, of each kind of which there is one."""
+        """Mutants made, killed and not made, of each kind of which there is one."""
         made = Counter(mutant.kind for mutant in self.tried)
         killed = Counter(mutant.kind for mutant in self.tried if mutant.killed)
-        left_out = Counter(mutant.kind for item in self.items for mutant in item.excluded)
-        return {kind: (made[kind], killed[kind], left_out[kind]) for kind in KINDS if made[kind] or left_out[kind]}
+        not_made = Counter(mutant.kind for item in self.items for mutant in item.excluded)
+        return {kind: (made[kind], killed[kind], not_made[kind]) for kind in KINDS if made[kind] or not_made[kind]}
 
     def exclusions(self) -> list[tuple[Kind, str, int]]:
-        """Kind, reason and number of the mutants left out."""
+        """Kind, reason and number of the mutants that were not made."""
         counted = Counter((mutant.kind, mutant.reason) for item in self.items for mutant in item.excluded)
         return [(kind, reason, n) for kind in KINDS for (k, reason), n in counted.items() if k == kind]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_voicebench.conversation_files import ConversationUnreadable, load_conversation
-from pytest_voicebench.judgement import Asked, Cause, Judgement, questions_of
+from pytest_voicebench.judgement import Asked, Cause, Judge, Judgement, questions_of
 from pytest_voicebench.judgement_files import read_judgements, with_new, write_judgements
 from pytest_voicebench.judging.asking import INTERRUPTED, Outcome, Progress, ask_all
 from pytest_voicebench.judging.cache import VerdictCache
@@ -44,31 +44,20 @@ def judge_run(
     Reads the saved conversations, changes no result. Where the run was `interrupted` nobody is asked and every question
     is unjudged for that cause. Verdicts of other judges are kept. Raises OSError where the file cannot be written.
     """
+    judge = judge_of(settings, endpoint)
     posed = [one for result in results for one in _posed(run_folder, result)]
     prompts = [one.prompt for one in posed if one.prompt is not None]
     asked = [INTERRUPTED] * len(prompts) if interrupted else ask_all(prompts, settings, endpoint, cache, progress)
     outcomes = iter(asked)
-    judge = judge_of(settings, endpoint)
-    new = []
-    for one in posed:
-        outcome = next(outcomes) if one.prompt is not None else Outcome(unjudged=one.cause, detail=one.detail)
-        cost = settings.cost(outcome.input_tokens, outcome.output_tokens)
-        new.append(
-            Judgement(
-                item_id=one.item_id,
-                judge=judge,
-                asked=one.asked,
-                **_answer(one, outcome),  # type: ignore[arg-type]
-                unjudged=outcome.unjudged,
-                detail=outcome.detail,
-                judged_at=outcome.judged_at,
-                cached=outcome.cached,
-                input_tokens=outcome.input_tokens,
-                output_tokens=outcome.output_tokens,
-                cost=cost,
-                output_format=outcome.output_format,
-            )
+    new = [
+        _judgement(
+            one,
+            next(outcomes) if one.prompt is not None else Outcome(unjudged=one.cause, detail=one.detail),
+            settings,
+            judge,
         )
+        for one in posed
+    ]
     judgements = with_new(read_judgements(run_folder).judgements, new, judge)
     write_judgements(run_folder, judgements)
     return judgements
@@ -98,6 +87,23 @@ def _pose(item_id: str, asked: Asked, evidence: Evidence) -> _Posed:
         text = "the conversation holds a value that cannot be written as JSON"
         return _Posed(item_id=item_id, asked=asked, cause="no_evidence", detail=text)
     return _Posed(item_id=item_id, asked=asked, evidence=evidence, prompt=prompt)
+
+
+def _judgement(posed: _Posed, outcome: Outcome, settings: JudgeSettings, judge: Judge) -> Judgement:
+    return Judgement(
+        item_id=posed.item_id,
+        judge=judge,
+        asked=posed.asked,
+        **_answer(posed, outcome),  # type: ignore[arg-type]
+        unjudged=outcome.unjudged,
+        detail=outcome.detail,
+        judged_at=outcome.judged_at,
+        cached=outcome.cached,
+        input_tokens=outcome.input_tokens,
+        output_tokens=outcome.output_tokens,
+        cost=settings.cost(outcome.input_tokens, outcome.output_tokens),
+        output_format=outcome.output_format,
+    )
 
 
 def _answer(posed: _Posed, outcome: Outcome) -> dict[str, object]:

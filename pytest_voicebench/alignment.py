@@ -6,7 +6,7 @@ import itertools
 import math
 import statistics
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_voicebench.audio import RATE_HZ, Audio, resample
@@ -85,8 +85,11 @@ def align_words(audio: Audio, words: Sequence[SpokenWord], speech: Spans) -> Ali
     )
 
 
-def words_begun(audio: Audio, words: Sequence[SpokenWord], speech: Spans) -> int:
-    """How many of a text's words are in a recording that ends somewhere in it; the last may be cut, 0 if none fits."""
+def words_begun(audio: Audio, words: Sequence[SpokenWord], speech: Spans) -> tuple[SpokenWord, ...]:
+    """The words of a text that are in a recording which ends somewhere in it, none where not even the first is there.
+
+    The last one may be cut off; where it has several parts, it comes back with those that are there.
+    """
     decoder = _decoder()
     _taught(decoder, words)
     parts = [part for word in words for part in word.parts]
@@ -95,9 +98,13 @@ def words_begun(audio: Audio, words: Sequence[SpokenWord], speech: Spans) -> int
     decoder.add_fsg("beginning", decoder.create_fsg("beginning", 0, len(parts), ahead + endings))
     decoder.activate_search("beginning")
     _decode(decoder, audio, speech)
-    heard = sum(s.word[0] not in "<[+(" for s in decoder.seg()) if decoder.hyp() is not None else 0
-    borders = itertools.accumulate(len(word.parts) for word in words)
-    return sum(border <= heard for border in borders)
+    left = sum(s.word[0] not in "<[+(" for s in decoder.seg()) if decoder.hyp() is not None else 0
+    begun = []
+    for word in words:
+        if left > 0:
+            begun.append(replace(word, parts=word.parts[:left]))
+        left -= len(word.parts)
+    return tuple(begun)
 
 
 def _decoder() -> Any:

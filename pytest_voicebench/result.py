@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from pytest_voicebench.conversation import AgentInfo
+from pytest_voicebench.conversation import AgentInfo, TranscriptSource
 from pytest_voicebench.scorecard import Scorecard
 
 Outcome = Literal["passed", "failed", "error", "skipped", "not_run"]
@@ -41,6 +41,8 @@ class Result:
     the score is the first valid one's.
 
     `scorecard` is None unless the outcome is passed or failed. `folder` is relative to the run folder.
+    `transcript_source` says on whose words for the agent's voice a score like `mentions` rests; `words_dropped` is None
+    where no recogniser listened.
     """
 
     item_id: str
@@ -57,4 +59,6 @@ class Result:
     warnings: tuple[str, ...] = ()
     attempts: tuple[str, ...] = ()
     usage: Mapping[str, float] = field(default_factory=dict)
+    transcript_source: TranscriptSource | None = None
+    words_dropped: int | None = None
     taken_from: str | None = None  # run name, after `merge --replace`

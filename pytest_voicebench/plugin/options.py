@@ -13,12 +13,18 @@ if TYPE_CHECKING:
 GROUP = "voicebench"
 OPTION = "--voicebench-agent"
 ALIAS = "--agent"
+WORDS = "--voicebench-words"
 DEFAULT_SUITES = ["suites/**/*.yaml"]
 DEFAULT_REPORTS = "reports"
 
 AGENT_HELP = (
     "the voice agent under test: a name (local, simulated, ...) or module:attribute, with settings as ,key=value; "
     "given twice it compares (default: local)"
+)
+
+WORDS_HELP = (
+    "after each conversation: recognise writes down heard speech of the agent for which it gave no text, align finds the "
+    "times of its texts that lack them; both with a comma; off (default)"
 )
 
 _option = pytest.StashKey[str]()
@@ -30,6 +36,8 @@ def add_options(parser: pytest.Parser) -> None:
     group = parser.getgroup(GROUP, "voice agents")
     _add_agent_option(group, OPTION, AGENT_HELP)
     group.addoption("--voicebench-reports", metavar="DIR", help="where run folders go (default: reports)")
+    group.addoption(WORDS, metavar="HOW", help=WORDS_HELP)
+    parser.addini("voicebench_words", "what --voicebench-words says where it is not given", default="")
     parser.addini("voicebench_suites", "globs of suite files, from the root directory", "args", DEFAULT_SUITES)
     parser.addini("voicebench_reports", "where run folders go, from the root directory", default=DEFAULT_REPORTS)
     parser.addini("voicebench_agent", "the agent where --voicebench-agent is not given", default="")

@@ -70,13 +70,32 @@ def align(audio: Audio, text: str) -> Alignment:
 
 def align_words(audio: Audio, words: Sequence[SpokenWord], speech: Spans) -> Alignment:
     """As `align`, where the words and the stretches of speech (at least one, in seconds) are known."""
+    return _alignment(audio, words, speech, fitting=len(words))
+
+
+def align_beginning(audio: Audio, words: Sequence[SpokenWord], speech: Spans) -> Alignment:
+    """As `align_words`, for a recording that ends somewhere in the text; what follows has no place in the answer.
+
+    The last word may be cut off. One of several parts ("1,450") is left out if not all of them were said.
+    """
+    begun = _begun(audio, words, speech)
+    if not begun:
+        raise AlignmentError(_misfit("not even its first word is found"))
+    found = _alignment(audio, begun, speech, fitting=len(begun) - 1)
+    said = len(begun) - (begun[-1] != words[len(begun) - 1])
+    return replace(found, words=found.words[:said], unsure=tuple(n for n in found.unsure if n < said))
+
+
+def _alignment(audio: Audio, words: Sequence[SpokenWord], speech: Spans, *, fitting: int) -> Alignment:
+    """`fitting` is how many of the words, from the first on, must fit the sound on the whole."""
     decoder = _decoder()
     guessed = _taught(decoder, words)
     found = list(_per_word(words, _aligned_parts(decoder, audio, speech, words)))
-    if statistics.median(score for _, _, score in found) < _TEXT_FITS:
+    scores = [score for _, _, score in found]
+    if fitting and statistics.median(scores[:fitting]) < _TEXT_FITS:
         raise AlignmentError(_misfit("its sounds are others"))
     timed = tuple((word.text, *_within(speech, a, b)) for word, (a, b, _) in zip(words, found, strict=True))
-    unsure = [i for i, (_, _, score) in enumerate(found) if score < _WORD_FITS or _is_odd(timed[i], speech)]
+    unsure = [i for i, score in enumerate(scores) if score < _WORD_FITS or _is_odd(timed[i], speech)]
     return Alignment(
         speech=tuple(speech),
         words=timed,
@@ -85,7 +104,7 @@ def align_words(audio: Audio, words: Sequence[SpokenWord], speech: Spans) -> Ali
     )
 
 
-def words_begun(audio: Audio, words: Sequence[SpokenWord], speech: Spans) -> tuple[SpokenWord, ...]:
+def _begun(audio: Audio, words: Sequence[SpokenWord], speech: Spans) -> tuple[SpokenWord, ...]:
     """The words of a text that are in a recording which ends somewhere in it, none where not even the first is there.
 
     The last one may be cut off; where it has several parts, it comes back with those that are there.

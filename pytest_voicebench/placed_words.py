@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from pytest_voicebench.alignment import AlignmentError, Spans, TimedWords, align_words, words_begun
+from pytest_voicebench.alignment import AlignmentError, Spans, TimedWords, align_beginning, align_words
 from pytest_voicebench.audio import RATE_HZ, Audio
 from pytest_voicebench.conversation import Conversation, Span, Transcribed, Word, to_seconds, to_ticks
 from pytest_voicebench.item_speech import cut_ticks, speech_alone, speech_by_item
@@ -14,6 +14,8 @@ from pytest_voicebench.spoken_words import UnspokenError, words_as_read
 
 _CUT_S = 0.05
 """A word that ends less than this before a cut was being said when it came."""
+
+_WORD_S = 1.0
 
 _MARGIN_TICKS = to_ticks(0.3)
 
@@ -91,14 +93,12 @@ def place_words(audio: Audio, text: str, speech: Spans, cut_s: float | None) -> 
 def _place(audio: Audio, text: str, speech: Spans, cut_s: float | None) -> Placed | None:
     try:
         words = words_as_read(text)
-        begun = words if cut_s is None else words_begun(audio, words, speech)
-        found = align_words(audio, begun, speech) if begun else None
+        found = align_words(audio, words, speech) if cut_s is None else align_beginning(audio, words, speech)
     except (UnspokenError, AlignmentError):
         return None
-    if found is None:
-        return None
-    ends = [end for _, _, end in found.words]
-    whole = [
-        n for n, word in enumerate(begun) if word == words[n] and (cut_s is None or ends[n] < cut_s - _CUT_S)
-    ]
-    return Placed(words=tuple(found.words[n] for n in whole), unsure=tuple(n for n in found.unsure if n in whole))
+    if cut_s is None:
+        return Placed(words=found.words, unsure=found.unsure)
+    whole = sum(end < cut_s - _CUT_S for _, _, end in found.words)
+    if not whole and 0 in found.unsure and speech[-1][1] - speech[0][0] > _WORD_S:
+        return None  # one word over all that: some other text is spoken
+    return Placed(words=found.words[:whole], unsure=tuple(n for n in found.unsure if n < whole))

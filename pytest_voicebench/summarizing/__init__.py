@@ -13,6 +13,7 @@ from pytest_voicebench.summarizing.behaviour import behaviour, commits, silence,
 from pytest_voicebench.summarizing.figures import counts
 from pytest_voicebench.summarizing.groups import breakdowns, group_scores, scenario_means
 from pytest_voicebench.summarizing.tables import benchmark_tables
+from pytest_voicebench.summarizing.words import transcript_sources, words_dropped
 from pytest_voicebench.summary import SCHEMA_VERSION, AgentSummary, Json, Scores, Summary
 
 __all__ = ["summarize"]
@@ -63,6 +64,8 @@ def summarize_agent(results: Sequence[Result]) -> AgentSummary:
         surplus_calls=surplus_calls(results),
         usage=_usage(results),
         warnings=_warnings(overall),
+        transcript_sources=transcript_sources(results),
+        words_dropped=words_dropped(results),
     )
 
 

@@ -58,6 +58,8 @@ def item_properties(result: Result) -> dict[str, Scalar]:
         "cause": result.cause,
         "taken_from": result.taken_from,
         "attempts": ",".join(result.attempts) or None,
+        "transcript_source": result.transcript_source,
+        "words_dropped": result.words_dropped,
         "warnings": "; ".join(result.warnings) or None,
         **_artifacts(result),
         **_scores(result),
@@ -109,6 +111,9 @@ def run_properties(summary: Summary) -> dict[str, Scalar]:
             values[f"{agent.name}.{name}"] = getattr(agent.overall, name).value
         for name in RUN_LATENCIES:
             values[f"{agent.name}.{name}.mean"] = getattr(agent.overall, name).mean
+        for source, items in agent.transcript_sources.items():
+            values[f"{agent.name}.transcript_source.{source}"] = items
+        values[f"{agent.name}.words_dropped"] = agent.words_dropped
     return {PREFIX + name: scalar(value) for name, value in values.items() if value is not None}
 
 

@@ -13,7 +13,7 @@ _LEAST_TICKS = to_ticks(0.1)
 
 
 def speech_by_item(conversation: Conversation) -> dict[str | None, tuple[Span, ...]]:
-    """Of each item with sound the detected speech that was heard, in order; under None all of it where no item is known.
+    """Of each item with sound the detected speech that was heard, in order; all of it under None if no item is known.
 
     Pieces under 0.1 s, as the borders of items cut them, are no speech. Items appear in the order in which they came.
     """

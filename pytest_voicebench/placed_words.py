@@ -29,7 +29,7 @@ class Placed:
 
 
 Placer = Callable[[Audio, str, Spans, float | None], Placed | None]
-"""(sound, text, stretches of speech in seconds, second at which it was cut or None) to the heard words; None: misfit."""
+"""(sound, text, stretches of speech in s, the second of a cut or None) to the words heard whole; None: a misfit."""
 
 _kept: Kept[Placed | None] = Kept()
 

@@ -74,7 +74,7 @@ def whisper_words(audio: Audio) -> TimedWords:
     at_16k = resample(audio, WHISPER_HZ).samples
 
     def recognise() -> TimedWords:
-        return load_recognizer(BUNDLED, BEAM).words(at_16k.astype(np.float32) / 32768)
+        return load_recognizer(BUNDLED, BEAM).words(at_16k.astype(np.float32) / np.float32(32768))
 
     return _kept.get(at_16k.tobytes(), recognise)
 

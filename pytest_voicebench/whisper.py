@@ -60,7 +60,7 @@ class Recognizer:
             half = len(speech) // 2
             return f"{self.transcribe(speech[:half])} {self.transcribe(speech[half:])}".strip()
         tokens, _ = self._decode(speech)
-        return self._tokenizer.decode(tokens).strip()
+        return str(self._tokenizer.decode(tokens)).strip()
 
     def words(self, speech: NDArray[np.float32]) -> TimedWords:
         """What `transcribe` gives, word by word as (text, start, end) in seconds from the start of the sound.
@@ -70,7 +70,10 @@ class Recognizer:
         if len(speech) / WHISPER_HZ > _FULL_S - 1:
             half = len(speech) // 2
             later = self.words(speech[half:])
-            return (*self.words(speech[:half]), *((w, a + half / WHISPER_HZ, b + half / WHISPER_HZ) for w, a, b in later))
+            return (
+                *self.words(speech[:half]),
+                *((w, a + half / WHISPER_HZ, b + half / WHISPER_HZ) for w, a, b in later),
+            )
         tokens, encoded = self._decode(speech)
         frames = len(speech) * _FRAMES_PER_S // WHISPER_HZ
         (found,) = self._model.find_alignment(self._tokenizer, [tokens], encoded, frames) if tokens else ([],)
@@ -116,7 +119,7 @@ def check_installed(model: str) -> None:
 
 @functools.cache
 def load_recognizer(model: str, beam: int, prompt: str = "") -> Recognizer:
-    """A recogniser on the model, which is loaded once per process. Raises WhisperAbsent, in one line, without a model."""
+    """A recogniser on the model, which is loaded once per process. Raises WhisperAbsent without a model."""
     return Recognizer(_load(model), beam, prompt)
 
 

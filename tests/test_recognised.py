@@ -50,7 +50,7 @@ def talk(*spoken: tuple[float, float], **changes: object) -> Conversation:
     recording = track()
     for a, b in spoken:
         recording.agent[to_ticks(a) : to_ticks(b)] = 1000
-    return replace(conversation(speech=spoken), recording=recording, **changes)  # type: ignore[arg-type]
+    return replace(conversation(speech=spoken), **{"recording": recording, **changes})  # type: ignore[arg-type]
 
 
 def says(*words: tuple[str, float, float]):
@@ -117,7 +117,9 @@ def test_the_recogniser_is_given_detected_speech_and_nothing_else():
 def test_an_interrupted_reply_without_text_falls_back_to_what_was_heard_of_it():
     """G4."""
     lost = Transcribed(speaker="agent", text="", at_ticks=to_ticks(12.0), item_id="lost", heard_text="")
-    held = talk((12.0, 14.0), transcripts=(lost,), chunks=(chunk("lost", 12.0, 20.0, 2.0),), clears_ticks=(to_ticks(14),))
+    held = talk(
+        (12.0, 14.0), transcripts=(lost,), chunks=(chunk("lost", 12.0, 20.0, 2.0),), clears_ticks=(to_ticks(14),)
+    )
     found = with_recognised_words(held, THANKS)
     assert [(t.item_id, t.source, t.heard_text) for t in found.transcripts] == [
         ("lost", "provider", ""),
@@ -179,14 +181,13 @@ def test_kept_words_lie_in_speech_and_words_inside_it_are_never_lost(words, span
 @needs_models
 @needs_flite
 def test_real_speech_is_written_down_in_its_place_and_what_was_heard_before_is_not_recognised_again(monkeypatch):
-    sentence = say("your order will arrive on monday morning")
+    said = "your order will arrive on monday morning"
+    sentence = say(said)
     held = detect_speech(replace(talk(), recording=track(one=(12.0, sentence), two=(20.0, sentence))))
     monkeypatch.setattr(recognised, "_kept", Kept())
     found = with_recognised_words(held, whisper_words)
     (entry,) = found.transcripts
-    assert entry.text.replace(",", "").replace(".", "").lower().split() == [
-        *"your order will arrive on monday morning".split() * 2
-    ]
+    assert entry.text.replace(",", "").replace(".", "").lower().split() == f"{said} {said}".split()
     assert to_seconds(entry.words[0].start_ticks) == pytest.approx(12.0, abs=0.05)
     assert to_seconds(entry.words[7].start_ticks) == pytest.approx(20.0, abs=0.05)
     monkeypatch.setattr(recognised, "load_recognizer", lambda *_: pytest.fail("recognised again"))

@@ -1,6 +1,5 @@
 """Speech is found where it is: to the sample in an agent's channel, within 100 ms in a person's room."""
 
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -66,4 +66,6 @@ def test_speech_of_over_thirty_seconds_keeps_its_place_on_the_line():
 
 @needs_models
 def test_silence_has_no_words_of_letters():
-    assert all(any(c.isalnum() for c in w) for w, _, _ in load_recognizer(BUNDLED, 5).words(np.zeros(16000, np.float32)))
+    assert all(
+        any(c.isalnum() for c in w) for w, _, _ in load_recognizer(BUNDLED, 5).words(np.zeros(16000, np.float32))
+    )

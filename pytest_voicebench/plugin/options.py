@@ -23,8 +23,8 @@ AGENT_HELP = (
 )
 
 WORDS_HELP = (
-    "after each conversation: recognise writes down heard speech of the agent for which it gave no text, align finds the "
-    "times of its texts that lack them; both with a comma; off (default)"
+    "after each conversation: recognise writes down heard speech of the agent for which it gave no text, align finds "
+    "the times of its texts that lack them; both with a comma; off (default)"
 )
 
 _option = pytest.StashKey[str]()

@@ -80,7 +80,9 @@ def _voicebench_runner() -> Iterator[Runner]:
 async def conversation(
     request: pytest.FixtureRequest, scenario: Scenario, agent: Agent, _voicebench_runner: Runner
 ) -> Conversation:
-    """What happened between the scenario's user and the agent, with the agent's speech detected, and its words if asked for.
+    """What happened between the scenario's user and the agent, with the agent's speech detected.
+
+    Its words are looked for too where `--voicebench-words` says so.
 
     What is not the agent's fault is an error of this fixture: agent_absent, infrastructure, invalid_measurement, suite.
     """

@@ -1,4 +1,4 @@
-"""`--voicebench-words`: words of agents that give none, or none with times, put into the conversation once it is held."""
+"""`--voicebench-words`: words for agents that give none, or none with times, once a conversation was held."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def word_steps(config: pytest.Config) -> tuple[str, ...]:
     unknown = sorted(names - _PACKAGES.keys())
     if unknown:
         raise pytest.UsageError(
-            f"{WORDS}: {unknown[0]!r} is not one of recognise, align, off (recognise and align go together with a comma)"
+            f"{WORDS}: {unknown[0]!r} is not one of recognise, align, off (the first two go together with a comma)"
         )
     return tuple(name for name in _PACKAGES if name in names)
 
@@ -42,7 +42,7 @@ def check_words(config: pytest.Config) -> None:
     if packages:
         extras = ",".join(_EXTRAS[step] for step in steps if missing[step])
         raise pytest.UsageError(
-            f"{WORDS}={','.join(steps)} needs {' and '.join(packages)}: pip install \"pytest-voicebench[{extras}]\""
+            f'{WORDS}={",".join(steps)} needs {" and ".join(packages)}: pip install "pytest-voicebench[{extras}]"'
         )
 
 

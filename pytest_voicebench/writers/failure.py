@@ -210,7 +210,11 @@ def _with_source(check: str, conversation: Conversation) -> str:
 
 def _not_gating(conversation: Conversation, card: Scorecard) -> list[str]:
     """Diagnostics that failed without making the item fail."""
-    failed = [_with_source(name, conversation) for name, met in card.diagnostics.items() if met is False and name not in card.requirements]
+    failed = [
+        _with_source(name, conversation)
+        for name, met in card.diagnostics.items()
+        if met is False and name not in card.requirements
+    ]
     return [one_line(f"  also      not met, not gating: {', '.join(failed)}", WIDTH)] if failed else []
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pytest_voicebench.official_summary import OfficialSummary
+
 Json = Any
 
 SCHEMA_VERSION = 1
@@ -149,12 +151,26 @@ class SurplusRow:
     calls: int
 
 
+NOTHING_RATED = Rate(value=None, k=0, n=0, low=None, high=None)
+NOTHING_MEASURED = Distribution(mean=None, p50=None, p95=None, stdev=None, n=0)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commits:
-    """Calls made with values that the user took back: items with at least one, of items with a retraction."""
+    """Calls made with values that the user took back: items with at least one, of items with a retraction.
+
+    `before_correction`: such calls made before the correction was heard, of those for which that is known.
+    `repaired_rate`: items in which every such call was followed by the corrected one, of items with such calls.
+    `rollback_latency_s`: one value for each corrected call that repaired something, from the last correction that it
+    answers. `side_effects_left`: items in which a write with a retracted value stayed, of items with such calls.
+    """
 
     premature_commit_rate: Rate
     calls: int
+    before_correction: Rate = NOTHING_RATED
+    repaired_rate: Rate = NOTHING_RATED
+    rollback_latency_s: Distribution = NOTHING_MEASURED
+    side_effects_left: Rate = NOTHING_RATED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +218,8 @@ class Table:
 class Summary:
     """A run. `header` is what the caller says about it (name, time, versions, options); all else follows from results.
 
-    `stimulus` is synthetic, human or mixed; `notices` head every output.
+    `stimulus` is synthetic, human or mixed; `notices` head every output. `official` holds the other score set, with the
+    agents in the same order.
     """
 
     schema_version: int
@@ -215,3 +232,4 @@ class Summary:
     counts: Counts
     agents: tuple[AgentSummary, ...]
     tables: tuple[Table, ...]
+    official: OfficialSummary | None = None

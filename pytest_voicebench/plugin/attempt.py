@@ -9,6 +9,7 @@ import pytest
 
 if TYPE_CHECKING:
     from pytest_voicebench.conversation import AgentInfo, Conversation
+    from pytest_voicebench.official_card import OfficialCard
     from pytest_voicebench.result import ErrorKind, Facts, Outcome, Result
     from pytest_voicebench.scenario import Scenario
     from pytest_voicebench.scorecard import Scorecard
@@ -74,8 +75,14 @@ class Attempt:
             usage=dict(talk.usage) if talk else {},
             transcript_source=talk.transcript_source if talk else None,
             words_dropped=talk.words_dropped if talk else None,
+            official=self._official(talk) if talk else None,
         )
         return self.result
+
+    def _official(self, talk: Conversation) -> OfficialCard:
+        from pytest_voicebench.metrics.official import official_card
+
+        return official_card(self.scenario, talk)
 
     def _agent(self) -> AgentInfo:
         """What the agent said of itself, under the name it was planned with."""
@@ -108,6 +115,7 @@ def facts_of(scenario: Scenario) -> Facts:
         speaker=scenario.speaker.id if scenario.speaker else None,
         expected_calls=len(scenario.expect.calls),
         has_retraction=bool(scenario.retracted),
+        state_rollback=scenario.state_rollback,
         known_issue=scenario.known_issue,
         scenario_sha256=scenario.sha256,
         expect_sha256=scenario.expect_sha256,

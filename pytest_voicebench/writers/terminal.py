@@ -38,8 +38,8 @@ def render(summary: Summary, *, width: int = 100, color: bool) -> str:
 def render_short(summary: Summary, *, width: int = 100, color: bool) -> str:
     """What a test run ends with: a head of at most six lines and the tables 2 to 6, then only what was not in order.
 
-    Silence, causes of wrong arguments and surplus calls are printed where there are any. Runs of fewer than five scored
-    items have no groups to compare: tables 2 and 6 only.
+    Silence, causes of wrong arguments, calls with values taken back and surplus calls are printed where there are any.
+    Runs of fewer than five scored items have no groups to compare: tables 2 and 6 only.
     """
     paint = ansi if color else plain
     summary = with_distinct_names(summary)
@@ -63,6 +63,7 @@ def _grids(agents: Sequence[AgentSummary], width: int) -> Iterator[Grid]:
     yield from _benchmark_tables(agents, width)
     yield from (tables.silence(agent, _suffix(agent, agents)) for agent in agents)
     yield from (tables.behaviour(block) for block in blocks)
+    yield from (tables.rollback(block) for block in blocks if any(map(tables.has_retractions, block)))
     yield from [tables.wrong_arguments(agents)] * bool(agents)
     yield from _surplus_tables(agents, MOST_SURPLUS_ROWS)
     yield from (tables.other_denominators(block) for block in blocks)
@@ -77,6 +78,8 @@ def _short_grids(agents: Sequence[AgentSummary], width: int) -> Iterator[Grid]:
     yield from (tables.silence(agent, _suffix(agent, agents)) for agent in agents if agent.silence.overall.silent)
     if any(number for agent in agents for number in agent.wrong_arguments.values()):
         yield tables.wrong_arguments(agents)
+    if any(agent.commits.premature_commit_rate.k for agent in agents):
+        yield from (tables.rollback(b) for b in _blocks(agents, width) if any(map(tables.has_retractions, b)))
     yield from _surplus_tables(agents, MOST_SURPLUS_ROWS_IN_SHORT)
     yield from _warning_tables(agents)
 

@@ -15,6 +15,7 @@ COMMANDS = {
     "speech": ("pytest_voicebench.commands.speech:run", "print the speech that the harness hears in a recording"),
     "report": ("pytest_voicebench.commands.report:run", "print a run's tables again"),
     "merge": ("pytest_voicebench.commands.merge:run", "join run folders, or lay a rerun over a run"),
+    "compare": ("pytest_voicebench.commands.compare:run", "say which items and which scores moved between two runs"),
 }
 
 

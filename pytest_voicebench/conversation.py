@@ -137,9 +137,8 @@ class Transcribed:
     """Text an agent gave for a voice. `heard_text` is the part of an agent's reply that was played.
 
     `estimated` says that `heard_text` was cut in proportion to the audio heard, not by word times. `source` tells the
-    agent's own text from what a recogniser made of its voice. `words` that an agent gave are counted from the start of
-    its item's sound; those that were `aligned` with the sound, or recognised in it, lie on the conversation's timeline.
-    `unsure` holds indexes of aligned words whose times should not be relied on.
+    agent's own text from what a recogniser made of its voice. `words` are those that were heard; `aligned` says
+    that their times were found by laying the text on the sound, `unsure` holds indexes of those that are doubtful.
     """
 
     speaker: Literal["user", "agent"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,6 +9,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from pytest_voicebench.conversation import AgentInfo
+from pytest_voicebench.files import link_or_copy
 from pytest_voicebench.plan import UNKNOWN_AGENT, write_plan
 from pytest_voicebench.result import Result
 from pytest_voicebench.result_files import save_result
@@ -179,11 +179,8 @@ def _evidence(run_folder: Path, folder: str) -> tuple[Path, str]:
 def _link(evidence: Iterable[tuple[Path, str]], out: Path) -> None:
     for source, folder in evidence:
         if source.is_dir():
-            shutil.copytree(source, out / folder, copy_function=_link_or_copy, dirs_exist_ok=True)
+            shutil.copytree(source, out / folder, copy_function=_linked, dirs_exist_ok=True)
 
 
-def _link_or_copy(source: str, target: str) -> None:
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copy2(source, target)
+def _linked(source: str, target: str) -> None:
+    link_or_copy(Path(source), Path(target))

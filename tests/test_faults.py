@@ -58,6 +58,7 @@ TESTED: dict[str, str] = {  # entry -> file::test, without `test_`; several, one
     "C4": "report_faults::two_speakers_of_one_scenario_are_two_items_and_one_scenario",
     "C5": "loading_mistakes::a_bad_file_is_refused_with_all_its_mistakes_each_on_its_line",
     "C7": "merging::results_that_must_not_stand_in_one_table_are_refused "
+    "plugin_rescore::a_scenario_whose_stimulus_changed_is_refused_with_what_changed "
     "loading::whatever_shapes_the_conversation_changes_its_hash",
     "C8": "report_faults::one_item_written_twice_counts_once",
     "C9": "report_faults::every_output_is_written_when_nobody_spoke "
@@ -149,7 +150,7 @@ TESTED: dict[str, str] = {  # entry -> file::test, without `test_`; several, one
 
 WAITS = {  # entry, or the part of it that no test here covers -> what it needs
     "C5": "the importer: a folder of recordings without a scenario",
-    "C7": "rescoring and imports: results of an older scenario are refused today where runs are merged",
+    "C7": "the importer: results of an older scenario; they are refused where runs are merged or rescored",
     "C8": "the importer: a backup folder; in our layout one item is one line, whatever folders lie about",
     "C13": "repeats of an item, and pass^k",
     "E3": "the importer: an end of 0 without word times; a user's end that is unknown is already None",

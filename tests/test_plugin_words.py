@@ -19,6 +19,7 @@ from suites_for_pytest import (
 )
 
 from pytest_voicebench import placed_words, recognised
+from pytest_voicebench.plugin import words
 
 WITHOUT_TEXT = """
 import numpy as np
@@ -106,8 +107,6 @@ def test_without_it_nothing_is_recognised_or_aligned(pytester, run, monkeypatch,
 @pytest.fixture
 def installed(monkeypatch):
     """The extras, as far as anybody looks."""
-    from pytest_voicebench.plugin import words
-
     monkeypatch.setattr(words, "_PACKAGES", {"recognise": ("json",), "align": ("json",)})
 
 
@@ -134,6 +133,21 @@ def test_recognised_words_are_in_every_file_and_named_as_that(pytester, run, mon
     junit = (latest_run(pytester.path) / "junit.xml").read_text()
     assert 'name="travel_01.transcript_source" value="recognised"' in junit
     assert 'name="voicebench.scripted.transcript_source.recognised" value="1"' in junit
+
+
+def test_rescoring_needs_no_recogniser_and_keeps_the_words(pytester, run, monkeypatch, installed):
+    one(pytester)
+    write_conftest(pytester.path, WITHOUT_TEXT)
+    monkeypatch.setattr(recognised, "whisper_words", hears(("Milan", 0.2, 0.5)))
+    run("--voicebench-words=recognise")
+    before, row = saved(pytester)
+    monkeypatch.setattr(recognised, "whisper_words", lambda _: pytest.fail("was asked"))
+    monkeypatch.setattr(words, "_PACKAGES", {"recognise": ("no_such_package",), "align": ("no_such_package",)})
+    run("--voicebench-rescore=latest", "-o", "voicebench_words=recognise,align")
+    assert saved(pytester) == (before, row)
+    result = run("--voicebench-rescore=latest", "--voicebench-words=recognise")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --voicebench-words has no effect beside --voicebench-rescore: *; drop one"])
 
 
 def test_a_silent_agent_stays_silent(pytester, run, monkeypatch, installed):

@@ -27,6 +27,7 @@ class Attempt:
     error_kind: ErrorKind | None = None
     result: Result | None = None
     failed_before: bool = False
+    recorded: Result | None = None  # what an earlier run made of the conversation that is judged again
 
     def next(self) -> Attempt:
         """The attempt after this one. A valid attempt that failed is not forgotten: the first valid one counts."""
@@ -75,9 +76,19 @@ class Attempt:
             usage=dict(talk.usage) if talk else {},
             transcript_source=talk.transcript_source if talk else None,
             words_dropped=talk.words_dropped if talk else None,
+            attempts=self._attempts(outcome),
+            taken_from=self.recorded.taken_from if self.recorded else None,
             official=self._official(talk) if talk else None,
         )
         return self.result
+
+    def _attempts(self, outcome: Outcome) -> tuple[str, ...]:
+        """Those of the earlier run, where its conversation is judged again."""
+        if self.recorded is None:
+            return ()
+        from pytest_voicebench.rescoring import attempts_with
+
+        return attempts_with(self.recorded, outcome)
 
     def _official(self, talk: Conversation) -> OfficialCard:
         from pytest_voicebench.metrics.official import official_card

@@ -9,6 +9,7 @@ import pytest
 
 if TYPE_CHECKING:
     from pytest_voicebench.agents.naming import AgentSpec
+    from pytest_voicebench.rescoring import RecordedRun
 
 GROUP = "voicebench"
 OPTION = "--voicebench-agent"
@@ -28,6 +29,11 @@ WORDS_HELP = (
 )
 
 _option = pytest.StashKey[str]()
+RESCORE = "--voicebench-rescore"
+LABEL = "_voicebench_label"
+"""The parameter that, where a run of several agents is rescored, names one of them as the run's ids do."""
+
+_rescored = pytest.StashKey["RecordedRun"]()
 _specs = pytest.StashKey["tuple[AgentSpec, ...]"]()
 
 
@@ -36,6 +42,11 @@ def add_options(parser: pytest.Parser) -> None:
     group = parser.getgroup(GROUP, "voice agents")
     _add_agent_option(group, OPTION, AGENT_HELP)
     group.addoption("--voicebench-reports", metavar="DIR", help="where run folders go (default: reports)")
+    group.addoption(
+        RESCORE,
+        metavar="RUN",
+        help="judge the conversations of this run again and call nobody: its folder, its name, or latest",
+    )
     group.addoption(WORDS, metavar="HOW", help=WORDS_HELP)
     parser.addini("voicebench_words", "what --voicebench-words says where it is not given", default="")
     parser.addini("voicebench_suites", "globs of suite files, from the root directory", "args", DEFAULT_SUITES)
@@ -64,7 +75,9 @@ def _add_agent_option(group: pytest.OptionGroup, name: str, text: str) -> None:
 
 
 def agents_given(config: pytest.Config) -> list[str]:
-    """The texts of `--agent`, else of the ini value, else nothing."""
+    """The texts of `--agent`, else of the ini value, else nothing; nothing where a run is rescored."""
+    if _rescored in config.stash:
+        return []
     given = config.getoption("voicebench_agent") or []
     ini = config.getini("voicebench_agent")
     return list(given) or ([ini] if ini else [])
@@ -82,6 +95,41 @@ def agent_specs(config: pytest.Config) -> tuple[AgentSpec, ...]:
             raise pytest.UsageError(str(error)) from None
         config.stash[_specs] = specs
     return specs
+
+
+def rescored_run(config: pytest.Config) -> RecordedRun | None:
+    """The run whose conversations are judged again, None where conversations are held."""
+    return config.stash.get(_rescored, None)
+
+
+def check_rescore(config: pytest.Config) -> None:
+    """Read the run that `--voicebench-rescore` names, before this run becomes the latest. Raises pytest.UsageError.
+
+    Workers of xdist are told its folder by the controller.
+    """
+    given = config.getoption("voicebench_rescore")
+    if given is None:
+        return
+    agents = config.getoption("voicebench_agent")
+    if agents:
+        raise pytest.UsageError(
+            f"{agent_option(config)} {agents[0]} has no effect beside {RESCORE}: the conversations were held; drop one"
+        )
+    from pytest_voicebench.plugin import rescore
+    from pytest_voicebench.rescoring import recorded_run
+    from pytest_voicebench.result_files import RunUnreadable, find_run
+    from pytest_voicebench.saved_run import load_run
+
+    worker: dict[str, str] = getattr(config, "workerinput", {})
+    here = Path(config.invocation_params.dir, given)
+    try:
+        folder = find_run(
+            worker.get("voicebench_rescored") or (str(here) if here.exists() else given), reports_folder(config)
+        )
+        config.stash[_rescored] = recorded_run(load_run(folder.absolute()))
+    except RunUnreadable as error:
+        raise pytest.UsageError(f"{RESCORE}: {error}") from None
+    config.pluginmanager.register(rescore, rescore.NAME)
 
 
 def check_agents(config: pytest.Config) -> None:

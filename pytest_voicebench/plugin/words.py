@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_voicebench.plugin.options import WORDS
+from pytest_voicebench.plugin.options import RESCORE, WORDS, rescored_run
 
 if TYPE_CHECKING:
     from pytest_voicebench.conversation import Conversation
@@ -18,6 +18,8 @@ _EXTRAS = {"recognise": "local", "align": "align"}
 
 def word_steps(config: pytest.Config) -> tuple[str, ...]:
     """What is asked for: `recognise`, `align`, both in this order, or nothing. Raises pytest.UsageError, one line."""
+    if rescored_run(config) is not None:  # what was found is in the conversations that were saved
+        return ()
     given = config.getoption("voicebench_words") or config.getini("voicebench_words") or "off"
     names = {name.strip() for name in given.split(",")}
     if names == {"off"}:
@@ -34,9 +36,9 @@ def check_words(config: pytest.Config) -> None:
     """Find what the steps need, without importing it, before anything runs. Raises pytest.UsageError, one line."""
     from importlib.util import find_spec
 
+    if rescored_run(config) is not None and config.getoption("voicebench_words"):
+        raise pytest.UsageError(f"{WORDS} has no effect beside {RESCORE}: the conversations were held; drop one")
     steps = word_steps(config)
-    if config.getoption("voicebench_rescore", None):  # words are in the conversations that were saved, or are not
-        return
     missing = {step: [p for p in _PACKAGES[step] if find_spec(p) is None] for step in steps}
     packages = [package.replace("_", "-") for step in steps for package in missing[step]]
     if packages:

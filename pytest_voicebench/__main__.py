@@ -9,6 +9,7 @@ import sys
 
 COMMANDS = {
     "validate": ("pytest_voicebench.commands.validate:run", "check suite files without running them"),
+    "prove": ("pytest_voicebench.commands.prove:run", "prove that a suite fails agents that are wrong"),
     "suites": ("pytest_voicebench.commands.suites:run", "list the suites that travel with the package, or copy one"),
     "synthesize": ("pytest_voicebench.commands.synthesize:run", "speak the text of new scenarios"),
     "annotate": ("pytest_voicebench.commands.annotate:run", "make the timing file of a recording and its text"),

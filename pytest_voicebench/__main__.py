@@ -15,6 +15,8 @@ COMMANDS = {
     "annotate": ("pytest_voicebench.commands.annotate:run", "make the timing file of a recording and its text"),
     "speech": ("pytest_voicebench.commands.speech:run", "print the speech that the harness hears in a recording"),
     "report": ("pytest_voicebench.commands.report:run", "print a run's tables again"),
+    "judge": ("pytest_voicebench.commands.judge:run", "ask a judge about a run made earlier"),
+    "judge-check": ("pytest_voicebench.commands.judge_check:run", "measure a judge against labelled controls"),
     "merge": ("pytest_voicebench.commands.merge:run", "join run folders, or lay a rerun over a run"),
     "compare": ("pytest_voicebench.commands.compare:run", "say which items and which scores moved between two runs"),
 }

@@ -39,6 +39,8 @@ def pytest_configure(config: pytest.Config) -> None:
     options.check_rescore(config)
     check_words(config)
     options.check_agents(config)
+    if not config.getoption("collectonly"):
+        options.judge_asked(config)  # what is wrong with it is said before the run, not after
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

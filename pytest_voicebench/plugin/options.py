@@ -9,6 +9,7 @@ import pytest
 
 if TYPE_CHECKING:
     from pytest_voicebench.agents.naming import AgentSpec
+    from pytest_voicebench.judging.settings import Endpoint, JudgeSettings
     from pytest_voicebench.rescoring import RecordedRun
 
 GROUP = "voicebench"
@@ -27,6 +28,12 @@ WORDS_HELP = (
     "after each conversation: recognise writes down heard speech of the agent for which it gave no text, align finds "
     "the times of its texts that lack them; both with a comma; off (default)"
 )
+NO_JUDGE = "none"
+JUDGE_HELP = (
+    "after the run, ask this model about what was said: MODEL[,timeout_s=60,retries=2,parallel=8,max_tokens=400,"
+    "input_price=...,output_price=...] (prices of a million tokens); at OPENAI_BASE_URL, with OPENAI_API_KEY; "
+    "none: no judge"
+)
 
 _option = pytest.StashKey[str]()
 RESCORE = "--voicebench-rescore"
@@ -42,6 +49,7 @@ def add_options(parser: pytest.Parser) -> None:
     group = parser.getgroup(GROUP, "voice agents")
     _add_agent_option(group, OPTION, AGENT_HELP)
     group.addoption("--voicebench-reports", metavar="DIR", help="where run folders go (default: reports)")
+    group.addoption("--voicebench-judge", metavar="MODEL[,KEY=VALUE...]", help=JUDGE_HELP)
     group.addoption(
         RESCORE,
         metavar="RUN",
@@ -52,6 +60,7 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini("voicebench_suites", "globs of suite files, from the root directory", "args", DEFAULT_SUITES)
     parser.addini("voicebench_reports", "where run folders go, from the root directory", default=DEFAULT_REPORTS)
     parser.addini("voicebench_agent", "the agent where --voicebench-agent is not given", default="")
+    parser.addini("voicebench_judge", "the judge where --voicebench-judge is not given", default="")
 
 
 def add_agent_alias(parser: pytest.Parser, config: pytest.Config) -> None:
@@ -144,6 +153,24 @@ def check_agents(config: pytest.Config) -> None:
             find_agent(spec)
     except AgentNameError as error:
         raise pytest.UsageError(str(error)) from None
+
+
+def judge_asked(config: pytest.Config) -> tuple[JudgeSettings, Endpoint] | None:
+    """The judge of this run and where it is; None without one. Raises pytest.UsageError, one line.
+
+    Rescoring uses no network unless the option asks for it: the ini value does not count there.
+    """
+    given = config.getoption("voicebench_judge")
+    ini = "" if config.getoption("voicebench_rescore") else config.getini("voicebench_judge")
+    text = ini if given is None else given
+    if text == NO_JUDGE or (given is None and not text):
+        return None
+    from pytest_voicebench.judging.settings import JudgeSettingsError, endpoint_of, parse_judge
+
+    try:
+        return parse_judge(text), endpoint_of()
+    except JudgeSettingsError as error:
+        raise pytest.UsageError(f"--voicebench-judge: {error}") from None
 
 
 def _allow_own_modules(config: pytest.Config) -> None:

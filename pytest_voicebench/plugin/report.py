@@ -149,11 +149,12 @@ class RunReporter:
         if exitstatus == pytest.ExitCode.INTERRUPTED:
             with suppress(OSError):
                 folder.stop_file.touch()
-        self._sum_up()
+        self._sum_up(interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
         self.trouble += look_alikes(self.looks)
 
-    def _sum_up(self) -> None:
+    def _sum_up(self, *, interrupted: bool) -> None:
         """Whatever cannot be read or written is a line at the end, and takes nothing else with it."""
+        from pytest_voicebench.plugin.judge import with_judgements
         from pytest_voicebench.plugin.junit import add_run_properties
         from pytest_voicebench.result_files import RunUnreadable
         from pytest_voicebench.saved_run import load_run
@@ -162,8 +163,8 @@ class RunReporter:
 
         folder = run_folder(self.config).path
         try:
-            run = load_run(folder)
-            self.trouble += run.notes
+            run, trouble = with_judgements(self.config, load_run(folder), interrupted=interrupted)
+            self.trouble += (*run.notes, *trouble)
             run = replace(run, results=tuple(map(self._told, run.results)))
             self.summary = run.summary()
             add_run_properties(self.config, run_properties(self.summary))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from pytest_voicebench.summary import AgentSummary, Summary
 from pytest_voicebench.writers import terminal_tables as tables
 from pytest_voicebench.writers.grid import Grid, Paint, ansi, grid_lines, plain
 from pytest_voicebench.writers.terminal_header import header_lines, short_header_lines, with_distinct_names
+from pytest_voicebench.writers.terminal_judge import judge_tables
 
 TWO_AGENTS_WIDTH = 96  # what two agents side by side take, with intervals and counts
 MOST_SURPLUS_ROWS = 8
@@ -32,7 +34,7 @@ def render(summary: Summary, *, width: int = 100, color: bool) -> str:
     paint = ansi if color else plain
     summary = with_distinct_names(summary)
     lines = header_lines(summary, width=width, paint=paint)
-    return _page(lines, summary, _grids(summary.agents, width), width, paint)
+    return _page(lines, summary, chain(_grids(summary.agents, width), judge_tables(summary)), width, paint)
 
 
 def render_short(summary: Summary, *, width: int = 100, color: bool) -> str:
@@ -45,7 +47,7 @@ def render_short(summary: Summary, *, width: int = 100, color: bool) -> str:
     summary = with_distinct_names(summary)
     grids = _few_grids if summary.counts.valid < FEW_SCORED else _short_grids
     lines = short_header_lines(summary, width=width, paint=paint)
-    return _page(lines, summary, grids(summary.agents, width), width, paint)
+    return _page(lines, summary, chain(grids(summary.agents, width), judge_tables(summary)), width, paint)
 
 
 def _page(lines: list[str], summary: Summary, grids: Iterator[Grid], width: int, paint: Paint) -> str:

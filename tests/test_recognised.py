@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from pytest_voicebench import recognised
 from pytest_voicebench.audio import RATE_HZ, Audio
 from pytest_voicebench.conversation import Chunk, Conversation, Recording, Transcribed, Word, to_seconds, to_ticks
+from pytest_voicebench.judging.evidence import evidence_of
 from pytest_voicebench.kept import Kept
 from pytest_voicebench.recognised import whisper_words, with_recognised_words, within_speech
 from pytest_voicebench.scoring import score
@@ -153,6 +154,16 @@ def test_nothing_is_recognised_beside_a_text_of_no_item_or_without_sound_or_dete
     held = talk((12.0, 15.0), **changes)
     found = with_recognised_words(held, THANKS)
     assert found.transcripts == held.transcripts
+
+
+def test_a_judge_sees_the_recognised_words_of_a_lost_reply_beside_the_other_texts():
+    """G4."""
+    told = replace(heard("One moment.", 12.0), item_id="a")
+    lost = replace(heard("", 13.0), item_id="b")
+    chunks = (chunk("a", 12.0, 13.0), chunk("b", 13.0, 14.0))
+    held = talk((12.0, 14.0), transcripts=(told, lost), chunks=chunks)
+    found = with_recognised_words(held, says(("Here.", 0.2, 0.5)))
+    assert [s.text for s in evidence_of(found).sentences] == ["One moment.", "Here."]
 
 
 def test_texts_of_the_user_do_not_stand_for_the_agents():

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_voicebench.matchers.exact import json_equal
-from pytest_voicebench.proving.forms import form_of
+from pytest_voicebench.proving.forms import form_name
 from pytest_voicebench.proving.mutant import Excluded, Kind, Made, Mutant
 from pytest_voicebench.proving.near import unrelated_value
 from pytest_voicebench.proving.oracle import Oracle
@@ -55,7 +55,7 @@ def _near(oracle: Oracle, index: int, name: str) -> Iterator[Made]:
     else:
         found = oracle.near(call.tool, name, expected)
     if not found:
-        reason = ANY_VALUE if form_of(expected)[0] == "$any" else NO_NEAR_VALUE
+        reason = ANY_VALUE if form_name(expected) == "$any" else NO_NEAR_VALUE
         yield Excluded(kind="value_near", what=oracle.label(index, name), reason=reason)
     for value in found:
         what = f"{oracle.label(index, name)} changed {shown(right[0])} -> {shown(value)}"

@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_voicebench.matchers import kind_of
 from pytest_voicebench.matchers.exact import json_equal
-from pytest_voicebench.proving.forms import form_of
+from pytest_voicebench.proving.forms import form_name
 from pytest_voicebench.proving.mutant import Excluded, Made, Mutant
 from pytest_voicebench.proving.oracle import Oracle
 from pytest_voicebench.proving.wording import folded_words
@@ -67,7 +67,7 @@ def _of_one_sort(oracle: Oracle, index: int, one: str, other: str) -> bool:
 def _differ(oracle: Oracle, a: Json, b: Json) -> bool:
     """Whether two expected values are different ones for certain, each the only right one of its argument."""
     right, others = oracle.right(a), oracle.right(b)
-    if form_of(a)[0] or form_of(b)[0] or len(right) != 1 or len(others) != 1 or None in (*right, *others):
+    if form_name(a) or form_name(b) or len(right) != 1 or len(others) != 1 or None in (*right, *others):
         return False
     if json_equal(right[0], others[0]):
         return False

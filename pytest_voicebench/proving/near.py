@@ -11,7 +11,8 @@ from decimal import Decimal
 from typing import Any
 
 from pytest_voicebench.matchers.exact import json_equal
-from pytest_voicebench.proving.forms import form_of, right_values, stand_in
+from pytest_voicebench.matchers.forms import form_of, stand_in
+from pytest_voicebench.proving.forms import right_values
 from pytest_voicebench.proving.wording import (
     changed_digit,
     changed_letter,
@@ -81,8 +82,8 @@ def unrelated_value(json_type: str, enum: Sequence[Json]) -> Json:
 
 
 def _candidates(kind: str, value: Json, around: Surroundings) -> Iterable[Json]:
-    name, content = form_of(value)
-    if name and name != "$value":
+    name, content = form_of(value) or ("$value", value)
+    if name != "$value":
         return _of_form(name, content, kind, around)
     value = content
     if isinstance(value, list | tuple):

@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_voicebench.audio import BLOCK_TICKS
 from pytest_voicebench.conversation import Call, Conversation, to_ticks
-from pytest_voicebench.proving.forms import stand_in
+from pytest_voicebench.matchers.forms import stand_in
 from pytest_voicebench.proving.mutant import PlannedCall
 from pytest_voicebench.references import Unresolvable, expand
 from pytest_voicebench.scenario import ExpectedCall, Scenario

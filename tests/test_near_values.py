@@ -91,7 +91,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
     max_leaves=6,
 )
-KIND_NAMES = st.sampled_from([*KINDS, "time", "duration", "quantity", "phone", "card", "email", "person", "of_a_user"])
+KIND_NAMES = st.sampled_from([*KINDS, "of_a_user"])
 
 
 @given(KIND_NAMES, JSON, st.sampled_from([0.0, 0.05, 1.0, "15 minutes"]))
@@ -111,13 +111,13 @@ def test_every_kind_has_a_near_value_for_every_text(kind: str, text: str) -> Non
     assert near_values(kind, text, Surroundings())
 
 
-@pytest.mark.parametrize(("kind", "value", "around", "near"), TABLE, ids=lambda v: str(v)[:30])
+@pytest.mark.parametrize(
+    ("kind", "value", "around", "near"), [row for row in TABLE if row[0] in KINDS], ids=lambda v: str(v)[:30]
+)
 def test_the_matchers_tell_near_values_of_the_table_from_the_right_one(
     kind: str, value: Any, around: dict[str, Any], near: list[Any]
 ) -> None:
-    options = {key: around[key] for key in ("approx", "enum") if key in around}
-    if kind not in KINDS or isinstance(around.get("approx"), str) or (isinstance(value, dict) and "$" in str(value)):
-        pytest.skip("no matcher of this kind, or of this form, here")
+    options = {key: around[key] for key in ("approx", "enum", "fields") if key in around}
     assert [match(kind, value, one, options=options).matches for one in near] == [False] * len(near)
 
 

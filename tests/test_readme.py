@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -71,6 +72,32 @@ def test_the_agent_of_the_readme_runs_and_its_failure_says_what_was_wrong(tmp_pa
     shown = run(tmp_path, "pytest", "suites/fdb3/ecommerce.yaml", "-k", "ecommerce_01", "-p", "no:cacheprovider", ok=1)
     assert "track_order" in shown
     assert "never took the turn" not in shown
+
+
+def test_the_matcher_of_the_readme_gives_the_verdict_it_says(tmp_path):
+    code = next(block for block in blocks("python") if block.startswith("# plates.py"))
+    (tmp_path / "plates.py").write_text(code)
+    command = next(line for block in blocks("bash") for line in block.splitlines() if "match plates:plate" in line)
+    words, _, said = command.partition("#")
+    assert run(tmp_path, *shlex.split(words)[2:]).strip() == said.strip()
+    run(tmp_path, *shlex.split(words.replace("ab102", "ab103"))[2:], ok=1)
+
+
+def test_the_rescoring_of_the_readme_moves_the_one_item_it_says(tmp_path):
+    shutil.copytree(ROOT / "suites" / "fdb3", tmp_path / "suites" / "fdb3")
+    quick = ("suites/fdb3", "-m", "quick", "-p", "no:cacheprovider", "-q", "--tb=no")
+    run(tmp_path, "pytest", *quick, "--agent=simulated,behaviour=stale_commit", ok=1)
+    first = (tmp_path / "reports" / "latest").read_text().strip()
+    travel = tmp_path / "suites" / "fdb3" / "travel.yaml"
+    item = re.search(r"- id: travel_10\n.*?(?=\n  - id: )", travel.read_text(), re.DOTALL)[0]
+    assert "FL629" in item.partition("expect:")[2]
+    changed = item.partition("expect:")[0] + "expect:" + item.partition("expect:")[2].replace("FL629", "FL620")
+    travel.write_text(travel.read_text().replace(item, changed))
+    run(tmp_path, "pytest", *quick, "--voicebench-rescore", "latest", ok=1)
+    shown = run(tmp_path, "pytest_voicebench", "compare", first, "latest", ok=1)
+    assert "travel_10  failed -> passed" in shown
+    assert "20 items compared: 1 now passes, 19 are the same." in shown
+    assert "20 items compared: 1 now passes, 19 are the same." in README
 
 
 def test_every_command_of_the_readme_exists():

@@ -49,6 +49,7 @@ LOADER_ONLY = {  # needs another file, another place in the file, or the calenda
     *("answer_without_file", "answer_without_function", "default_not_in_enum", "placeholder_unknown"),
     *("required_unknown", "twice_in_a_list"),
     *("mention_without_words", "references_inside", "requirement_order_of_nothing"),
+    *("audio_root_left", "audio_root_missing", "timing_elsewhere_missing", "timing_outside"),
     *("options_aliases", "options_approx", "options_names", "options_unknown"),
 }
 

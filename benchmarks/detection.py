@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
+from pytest_voicebench import silero
 from pytest_voicebench.audio import RATE_HZ, Audio, Samples
 from pytest_voicebench.audio_files import read_audio
 from pytest_voicebench.room_tone import room_tone
-from pytest_voicebench.silero import forget_all
 from pytest_voicebench.speech import detect_agent_speech, detect_user_speech
 from tests.voice import silence, spoken
 
@@ -58,7 +58,7 @@ def _cpu_s(work: Callable[[], object], *, new: bool) -> float:
     times = []
     for _ in range(_ROUNDS):
         if new:
-            forget_all()
+            silero._kept.clear()
         begin = time.process_time()
         work()
         times.append(time.process_time() - begin)

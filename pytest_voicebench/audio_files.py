@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 
 from pytest_voicebench.audio import Audio, Samples, peak_dbfs, rms_dbfs, to_int16
 from pytest_voicebench.files import write_atomically
+from pytest_voicebench.timeline import MAX_RECORDED_HZ, MIN_RECORDED_HZ
 from pytest_voicebench.wav_header import repaired_wav
 
 Channel = Literal["left", "right", "mix"]
 
-MIN_RATE_HZ = 8_000
-MAX_RATE_HZ = 96_000
 QUIET_DBFS = -50.0
 CLIPPED_SHARE = 0.01
 MIX_LOSS_DB = 20.0
@@ -135,8 +134,9 @@ def _decoded(path: Path, data: bytes) -> tuple[NDArray[np.int16], int, int]:
 
 
 def _check_shape(path: Path, rate_hz: int, channels: int) -> None:
-    if not MIN_RATE_HZ <= rate_hz <= MAX_RATE_HZ:
-        raise AudioError(f"{path}: its rate is {rate_hz} Hz; convert it to one of 8000 to 96000 Hz")
+    if not MIN_RECORDED_HZ <= rate_hz <= MAX_RECORDED_HZ:
+        bounds = f"{MIN_RECORDED_HZ} to {MAX_RECORDED_HZ} Hz"
+        raise AudioError(f"{path}: its rate is {rate_hz} Hz; convert it to one of {bounds}")
     if channels > _MOST_CHANNELS:
         raise AudioError(f"{path}: has {channels} channels; convert it to mono or stereo")
 

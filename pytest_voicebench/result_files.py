@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_voicebench.codec import CodecError, dump_json, from_json, parse_json, parse_text
+from pytest_voicebench.codec import CodecError, dump_json, from_json, parse_text
 from pytest_voicebench.files import write_atomically
 from pytest_voicebench.result import Result
 
@@ -89,13 +89,8 @@ def _named_item(data: object) -> set[str]:
     return {item_id} if isinstance(item_id, str) else set()
 
 
-def item_folder(run_folder: Path, item_id: str) -> Path:
-    """Where an item's files go; always inside the run's folder, whatever the id."""
-    return run_folder / ITEMS_NAME / item_folder_name(item_id)
-
-
 def item_folder_name(item_id: str) -> str:
-    """The id itself where it is a safe file name, else its safe characters and eight digits of its hash."""
+    """An item's folder in `items`: the id where it is a safe name, else its safe characters and digits of its hash."""
     if _SAFE_NAME.fullmatch(item_id) and not _DEVICE_NAMES.fullmatch(item_id) and not item_id.endswith("."):
         return item_id
     legible = re.sub(r"[^A-Za-z0-9_]+", "-", item_id).strip("-")[:60]
@@ -108,17 +103,6 @@ def save_result(run_folder: Path, result: Result) -> None:
     if result.folder is not None:
         write_atomically(run_folder / result.folder / RESULT_NAME, dump_json(result, indent=2) + b"\n")
     append_result(run_folder, result)
-
-
-def load_result(folder: Path) -> Result:
-    """The result.json of an item's folder. Raises RunUnreadable."""
-    path = folder / RESULT_NAME
-    try:
-        return parse_json(Result, path.read_bytes(), where=str(path))
-    except OSError as error:
-        raise RunUnreadable(f"{path}: {error.strerror}") from None
-    except CodecError as error:
-        raise RunUnreadable(str(error)) from None
 
 
 def mark_latest(run_folder: Path) -> None:

@@ -87,12 +87,6 @@ class Runner:
         return self._wall_loop
 
 
-def hold_on_virtual_clock(scenario: Scenario, agent: Agent, *, progress: Progress | None = None) -> Conversation:
-    """Hold one conversation on a fresh virtual loop, in this thread."""
-    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
-        return runner.run(converse(scenario, agent, progress=progress))
-
-
 class _SwitchInterval:
     """Shortens the interpreter's thread switch interval while at least one holder wants it."""
 

@@ -48,12 +48,6 @@ def silero_spans(audio: Audio) -> Bounds:
         return list(_kept[key])
 
 
-def forget_all() -> None:
-    """Judge every sound anew; for measuring."""
-    with _one_at_a_time:
-        _kept.clear()
-
-
 def merged(spans: Iterable[tuple[int, int]]) -> Bounds:
     """Spans in order with gaps under 0.30 s closed, then those under 0.10 s dropped."""
     joined: Bounds = []

@@ -9,14 +9,13 @@ from typing import Any, Literal, NamedTuple
 
 from pytest_voicebench.files import write_atomically
 from pytest_voicebench.scenario import RoomTone, Timing
+from pytest_voicebench.timeline import MAX_RECORDED_HZ, MIN_RECORDED_HZ
 
 Source = Literal["synthesized", "aligned", "annotated"]
 """Where the times come from: known from synthesis, found by forced alignment, or set by a person."""
 
 _DECIMALS = 5  # 10 microseconds: less than half a sample at every rate we read, so that samples come back exactly
 
-
-MIN_RATE_HZ, MAX_RATE_HZ = 8_000, 96_000  # as of the recordings; `audio_files` would load numpy
 MIN_TONE_DBFS = -120.0
 
 Json = Any
@@ -96,7 +95,7 @@ def _timing_of(data: dict[str, Json]) -> Timing:
     tone = data.get("tone")
     return Timing(
         audio_sha256=_text("audio_sha256", data["audio_sha256"]),
-        rate_hz=_whole("rate_hz", data["rate_hz"], least=MIN_RATE_HZ, most=MAX_RATE_HZ),
+        rate_hz=_whole("rate_hz", data["rate_hz"], least=MIN_RECORDED_HZ, most=MAX_RECORDED_HZ),
         speech=tuple((_number("speech", a), _number("speech", b)) for a, b in data["speech"]),
         words=tuple((_text("words", t), _number("words", a), _number("words", b)) for t, a, b in data["words"]),
         voice=_text_or_none("voice", data.get("voice")),

@@ -15,13 +15,13 @@ from pytest_voicebench.audio_files import write_flac
 from pytest_voicebench.conversation import Conversation
 from pytest_voicebench.files import file_sha256
 from pytest_voicebench.loading import load_suite
-from pytest_voicebench.runner import hold_on_virtual_clock
 from pytest_voicebench.scenario import Scenario, Timing
 from pytest_voicebench.scorecard import Scorecard
 from pytest_voicebench.scoring import score
 from pytest_voicebench.speech import detect_speech
 from pytest_voicebench.timing_file import timing_path, write_timing
 from tests.scripted import Scripted
+from tests.stage import hold
 from tests.voice import silence, spoken
 
 Words = Sequence[tuple[str, float, float]]
@@ -164,5 +164,5 @@ def judged(folder: Path, expect: str, *script: Any, reply: bool = True, clock: s
     (scenario,) = load_suite(written(folder, expect, **suite)).scenarios
     events = sorted([*script, *([voice(*REPLY)] if reply else [])], key=lambda event: event[0])
     agent = Scripted(events, clock=clock)
-    conversation = detect_speech(hold_on_virtual_clock(scenario, agent))
+    conversation = detect_speech(hold(scenario, agent))
     return Judged(scenario, conversation, score(scenario, conversation), agent)

@@ -97,6 +97,8 @@ TABLES: dict[str, Table] = {
             *each(0.3, float("nan"), float("inf")),
             (float("nan"), float("nan")),
             *each(1999, "nineteen ninety nine"),
+            (3000, "one thousand two thousand"),  # two numbers
+            (2_001_000, "one thousand two million"),
             *each(5000, "-5 thousand", "--5 thousand"),
             *each(25, "-twenty five", "- twenty five", "--25", "minus -25"),
             *each(5, "- 5", "--5", "5-", "-5", "- -5", "minus minus five"),
@@ -388,6 +390,8 @@ TABLES: dict[str, Table] = {
             *each("keyboard", "keyboards", "Keyboards"),
             *each("Jones", "jones", "JONES"),
             *each("battery", "batteries"),
+            ("tomato", "tomatoes"),
+            ("photo", "photos"),
             *each("Ann Smith", "ann smith", " Ann  Smith "),
             *each("men's shoes", "mens shoes", "men’s shoe"),
             *each("a desk", "the desk", "desks"),
@@ -411,7 +415,7 @@ TABLES: dict[str, Table] = {
             *each("economics", "economic"),
         ],
         near=[
-            *each("desk", "disk", "des", "deski", "desk5", "dusk"),
+            *each("desk", "disk", "des", "deski", "desk5", "dusk", "deskes"),
             *each("keyboard", "keyboar", "skeyboard", "keyboardx"),
             *each("size 10", "size 11", "size 1 0", "side 10"),
         ],

@@ -1,8 +1,9 @@
-"""Small scenarios for engine tests: recordings joined from the package's own short voices, with exact timing."""
+"""Small scenarios for engine tests: recordings joined from the package's own short voices, with exact timing; held."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,13 @@ from typing import Any
 import numpy as np
 
 from pytest_voicebench.agents import simulated
+from pytest_voicebench.agents.protocol import Agent
 from pytest_voicebench.audio import RATE_HZ, Samples
 from pytest_voicebench.audio_files import read_audio, write_flac
+from pytest_voicebench.conversation import Conversation
+from pytest_voicebench.duplex import Progress
 from pytest_voicebench.files import file_sha256
+from pytest_voicebench.runner import Runner
 from pytest_voicebench.scenario import (
     Expectation,
     ExpectedCall,
@@ -127,3 +132,9 @@ def scenario(
         difficulty="easy",
         domain="travel",
     )
+
+
+def hold(scenario: Scenario, agent: Agent, *, progress: Progress | None = None) -> Conversation:
+    """Hold one conversation as a run does."""
+    with closing(Runner()) as runner:
+        return runner.submit(scenario, agent, progress=progress).result()

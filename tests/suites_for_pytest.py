@@ -1,4 +1,4 @@
-"""Small suite folders on disk, and pytest runs on them in a process of their own."""
+"""Small suite folders on disk, and pytest runs on them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import importlib
 import json
 import pkgutil
 import textwrap
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -129,6 +130,14 @@ def plugin_arguments(*others: str) -> list[str]:
     """What loads the plugin, pytest-asyncio and the others named: nothing else that is installed is loaded here."""
     names = ["pytest_asyncio.plugin", "pytest_voicebench.plugin", *others]
     return [word for name in names for word in ("-p", name)]
+
+
+def pytest_in_process(pytester: Any, monkeypatch: Any) -> Callable[..., Any]:
+    """What runs pytest in this process, in the pytester's folder, which gets a conftest.py; other plugins are named."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    write_conftest(pytester.path)
+    return lambda *args, plugins=(): pytester.runpytest_inprocess(*plugin_arguments(*plugins), *args)
 
 
 def latest_run(folder: Path) -> Path:

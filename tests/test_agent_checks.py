@@ -23,9 +23,9 @@ from pytest_voicebench.agents.protocol import (
 from pytest_voicebench.audio import RATE_HZ, Audio
 from pytest_voicebench.codec import to_json
 from pytest_voicebench.conversation import AgentInfo
-from pytest_voicebench.runner import hold_on_virtual_clock as hold
 from tests import stage
 from tests.scripted import Scripted, sound
+from tests.stage import hold
 
 
 def audio(samples, rate_hz=RATE_HZ):

@@ -9,10 +9,11 @@ from typing import Any, Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from results import a_result
 
 from pytest_voicebench.codec import CodecError, dump_json, from_json, parse_json, to_json
 from pytest_voicebench.conversation import AgentInfo, Call, Conversation, Span, Transcribed, Utterance, Word
-from pytest_voicebench.result import Facts, Result
+from pytest_voicebench.result import Result
 from pytest_voicebench.scorecard import ArgumentScore, Manners, Pair, Scorecard, Times
 
 NAMES = st.from_regex(r"[a-z0-9 _.-]+", fullmatch=True)
@@ -89,23 +90,7 @@ def a_scorecard() -> Scorecard:
     )
 
 
-def a_result() -> Result:
-    facts = Facts(
-        suite="fdb3",
-        kind="tool_use",
-        stimulus="synthetic",
-        scenario_id="a",
-        title="A",
-        domain=None,
-        difficulty="easy",
-        disfluency=("filler", "pause"),
-        tags=(),
-        speaker=None,
-        expected_calls=1,
-        has_retraction=False,
-    )
-    agent = AgentInfo(name="simulated", clock="virtual")
-    return Result(item_id="a", nodeid="n", agent=agent, facts=facts, outcome="failed", scorecard=a_scorecard())
+RESULT = a_result("a", "failed", scorecard=a_scorecard())
 
 
 @given(conversations)
@@ -117,7 +102,7 @@ def test_a_conversation_comes_back_from_its_json_as_it_was(conversation: Convers
 
 
 def test_a_result_with_its_scorecard_comes_back_as_it_was() -> None:
-    assert parse_json(Result, dump_json(a_result()), where="x") == a_result()
+    assert parse_json(Result, dump_json(RESULT), where="x") == RESULT
 
 
 @given(ticks)
@@ -193,7 +178,7 @@ def test_json_that_does_not_fit_is_one_line_with_the_place(data: Any, message: s
 
 
 def test_a_wrong_value_deep_inside_is_found_by_its_path() -> None:
-    data = to_json(a_result())
+    data = to_json(RESULT)
     data["scorecard"]["pairs"][0]["arguments"][0]["verdict"] = "perhaps"
     with pytest.raises(
         CodecError, match=r"^r: scorecard\.pairs\[0\]\.arguments\[0\]\.verdict: expected one of match, "

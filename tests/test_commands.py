@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from good_suites import GOOD, copy_of_good
 
 from pytest_voicebench.__main__ import COMMANDS, main
 from pytest_voicebench.commands import suites
 
-GOOD = Path(__file__).parent / "data" / "good"
 BAD = Path(__file__).parent / "data" / "bad" / "scenarios"
 
 
@@ -87,15 +87,14 @@ def test_validate_passes_over_other_yaml_and_says_where_there_is_no_suite(
     (tmp_path / "docker-compose.yaml").write_text("services: {}\n", encoding="utf-8")
     assert main(["validate", str(tmp_path)]) == 2
     assert "no suite there" in capsys.readouterr().err
-    shutil.copytree(GOOD, tmp_path / "good")
+    copy_of_good(tmp_path / "good")
     assert main(["validate", str(tmp_path)]) == 0
 
 
 @pytest.fixture
 def packaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A package with one suite, and an empty folder to work in."""
-    shutil.copytree(GOOD, tmp_path / "package" / "_suites" / "good")
-    (tmp_path / "package" / "_suites" / "good" / "__pycache__").mkdir()
+    (copy_of_good(tmp_path / "package" / "_suites" / "good") / "__pycache__").mkdir()
     monkeypatch.setattr(suites, "_PACKAGE", tmp_path / "package")
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
@@ -142,7 +141,7 @@ def test_a_console_without_utf_8_still_gets_every_line(tmp_path: Path) -> None:
 def test_validate_remarks_on_recordings_that_no_scenario_names(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = Path(shutil.copytree(GOOD, tmp_path / "good"))
+    folder = copy_of_good(tmp_path / "good")
     shutil.copy(folder / "audio" / "hello.flac", folder / "audio" / "orphan.flac")
     assert main(["validate", str(folder)]) == 0
     printed = capsys.readouterr()

@@ -18,10 +18,10 @@ from pytest_voicebench.agents.protocol import (
 )
 from pytest_voicebench.audio import BLOCK_TICKS, RATE_HZ, Audio, resample
 from pytest_voicebench.conversation import to_seconds
-from pytest_voicebench.runner import hold_on_virtual_clock as hold
 from pytest_voicebench.scenario import RoomTone, Step
 from tests import stage
 from tests.scripted import CLOSE, Scripted, sound
+from tests.stage import hold
 
 SEARCH = {"destination": "Milan", "date": "2026-06-03"}
 

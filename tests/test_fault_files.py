@@ -18,11 +18,11 @@ from pytest_voicebench.audio_files import read_audio
 from pytest_voicebench.conversation import Conversation
 from pytest_voicebench.files import file_sha256
 from pytest_voicebench.loading import SuiteError, load_suite
-from pytest_voicebench.runner import hold_on_virtual_clock
 from pytest_voicebench.scenario import Scenario
 from pytest_voicebench.timing_file import read_timing, timing_path, write_timing
 from tests.fault_stage import written
 from tests.scripted import Scripted
+from tests.stage import hold
 from tests.voice import spoken
 
 STRINGS = ("country", "time", "early", "order_id", "zip", "date", "version", "flight", "room")
@@ -231,7 +231,7 @@ def suite_with(folder: Path, fault: Fault) -> Path:
 def held(path: Path) -> tuple[Scenario, Conversation, Scripted]:
     agent = Scripted([])
     (scenario,) = load_suite(path).scenarios
-    return scenario, hold_on_virtual_clock(scenario, agent), agent
+    return scenario, hold(scenario, agent), agent
 
 
 @pytest.mark.parametrize(

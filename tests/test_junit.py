@@ -10,9 +10,9 @@ import pytest
 from failures import card
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from results import a_result
 from strict_junit import strict_errors
 from summaries import a_mute_agent, a_summary, an_agent
-from test_result_files import a_result
 
 from pytest_voicebench.result import Result
 from pytest_voicebench.writers.junit import JunitUnreadable, finish_junit, item_properties, run_properties, write_junit

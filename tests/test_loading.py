@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
+from good_suites import GOOD, changed, copy_of_good
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -26,21 +27,11 @@ from pytest_voicebench.loading.mistakes import Report
 from pytest_voicebench.scenario import RoomTone, Trigger
 from pytest_voicebench.user import load_clip
 
-GOOD = Path(__file__).parent / "data" / "good"
-
 
 @pytest.fixture
 def suite_folder(tmp_path: Path) -> Path:
     """A copy of the good suites, to be changed."""
-    return Path(shutil.copytree(GOOD, tmp_path / "suite"))
-
-
-def changed(path: Path, before: str, after: str) -> Path:
-    """The file with one text replaced."""
-    text = path.read_text(encoding="utf-8")
-    assert before in text
-    path.write_text(text.replace(before, after), encoding="utf-8")
-    return path
+    return copy_of_good(tmp_path / "suite")
 
 
 def problems(path: Path) -> list[str]:
@@ -86,10 +77,12 @@ def test_all_that_a_scenario_says_arrives() -> None:
 def test_recordings_may_lie_below_another_folder_with_their_timing_files_in_the_suites_own() -> None:
     first, second, third = load_suite(GOOD / "elsewhere.yaml").scenarios
     (step,) = first.steps
-    assert step.audio is not None and Path(str(step.audio)).samefile(GOOD / "audio" / "hello.flac")
+    assert step.audio is not None
+    assert Path(str(step.audio)).samefile(GOOD / "audio" / "hello.flac")
     assert (step.channel, step.timing_file) == ("left", GOOD / "audio" / "hello.json")
     assert step.timing is not None
-    assert first.speaker is not None and first.speaker.id == "0a1b"
+    assert first.speaker is not None
+    assert first.speaker.id == "0a1b"
     assert (first.state_rollback, first.latency_profile) == (True, "instant")
     assert (second.state_rollback, second.latency_profile) == (False, None)
     assert third.skip == "no recording"
@@ -464,6 +457,21 @@ def test_sound_that_cannot_be_played_is_told_at_collection(
     assert problems(suite_folder / "minimal.yaml") == [f"just_hello.user[0].audio: {message}"]
 
 
+@pytest.mark.parametrize(
+    ("field", "what"),
+    [
+        ({"rate_hz": 16_000}, "says 16000 Hz, the recording has 8000 Hz"),
+        ({"speech": []}, "has no speech"),
+    ],
+)
+def test_a_timing_file_that_does_not_fit_its_recording_is_told(
+    suite_folder: Path, field: dict[str, object], what: str
+) -> None:
+    timing = suite_folder / "audio" / "hello.json"
+    timing.write_text(json.dumps(json.loads(timing.read_text()) | field))
+    assert problems(suite_folder / "minimal.yaml") == [f'just_hello.user[0].audio: "hello.json" {what}']
+
+
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"rate_hz": Infinity}', "", "7", '{"speech": 3}'])
 def test_a_timing_file_of_another_kind_is_one_line(suite_folder: Path, text: str) -> None:
     (suite_folder / "audio" / "hello.json").write_text(text, encoding="utf-8")
@@ -516,7 +524,7 @@ def test_whatever_stands_at_a_key_the_loader_gives_a_suite_or_its_own_error(
 ) -> None:
     folder = tmp_path_factory.getbasetemp() / "odd"
     if not folder.exists():
-        shutil.copytree(GOOD, folder)
+        copy_of_good(folder)
     changed_line = [] if value is None else [f"{LINES[at].partition(':')[0]}: {value}"]
     path = folder / "odd.yaml"
     path.write_text("\n".join([*LINES[:at], *changed_line, *LINES[at + 1 :]]), encoding="utf-8")

@@ -36,7 +36,8 @@ YAML_ONLY = {  # lost before there is data that a schema could see
     *("number_as_key", "reference_unquoted", "second_document", "tabs", "too_deep", "unclosed", "unsafe_tag", "utf_16"),
 }
 LOADER_ONLY = {  # needs another file, another place in the file, or the calendar
-    *("allow_extra_unknown", "argument_fraction_for_integer", "argument_missing", "argument_no_for_boolean"),
+    *("allow_extra_expected", "allow_extra_unknown"),
+    *("argument_fraction_for_integer", "argument_missing", "argument_no_for_boolean"),
     *("argument_not_in_enum", "argument_null", "argument_number_for_text", "argument_text_for_integer"),
     *("argument_true_for_integer", "argument_unknown", "tool_unknown", "audio_folder", "audio_missing"),
     *("audio_outside", "audio_unreadable", "timing_broken", "timing_missing", "timing_of_another", "timing_too_long"),
@@ -48,8 +49,8 @@ LOADER_ONLY = {  # needs another file, another place in the file, or the calenda
     *("until_twice_in_words", "version_not_first", "words_of_another"),
     *("answer_without_file", "answer_without_function", "default_not_in_enum", "placeholder_unknown"),
     *("required_unknown", "twice_in_a_list"),
-    *("mention_without_words", "references_inside", "requirement_order_of_nothing"),
     *("audio_root_left", "audio_root_missing", "timing_elsewhere_missing", "timing_outside"),
+    *("mention_without_words", "references_inside", "requirement_order_of_nothing", "requirement_twice"),
     *("options_aliases", "options_approx", "options_names", "options_unknown"),
 }
 

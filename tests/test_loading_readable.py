@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from good_suites import changed, copy_of_good
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -117,10 +117,8 @@ def test_an_allowed_value_of_a_tool_that_can_never_match_is_a_mistake_in_its_lin
 
 
 def test_expected_and_retracted_values_are_judged_where_they_stand(tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(Path(__file__).parent / "data" / "good", tmp_path / "suite"))
-    path = folder / "travel.yaml"
-    text = path.read_text(encoding="utf-8")
-    path.write_text(text.replace("2026-06-01", "2026-06-31").replace("2026-06-03", "2026-13-03"), encoding="utf-8")
+    path = changed(copy_of_good(tmp_path / "suite") / "travel.yaml", "2026-06-01", "2026-06-31")
+    changed(path, "2026-06-03", "2026-13-03")
     with pytest.raises(SuiteError) as caught:
         load_suite(path)
     why = "can never match a right answer: it is not a day of the calendar that the matcher can read"

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from results import AGENT, a_result, a_run
 from strict_junit import strict_errors
-from test_saved_run import AGENT, a_result, a_run
 
 from pytest_voicebench.commands import merge as command
 from pytest_voicebench.merging import MergeRefused, lay_over, merge_text, write_merge
@@ -49,6 +49,7 @@ def test_a_rerun_of_17_over_a_run_of_100_says_where_each_item_comes_from(tmp_pat
         ("error", "error", "error", "rerun", ("error", "error")),
         ("failed", "error", "failed", "run", ()),
         ("passed", "skipped", "passed", "run", ()),
+        ("error", "skipped", "error", "run", ()),
     ],
 )
 def test_what_was_measured_replaces_and_what_was_not_does_not(
@@ -63,6 +64,16 @@ def test_an_item_that_never_ran_is_filled_by_the_rerun(tmp_path: Path) -> None:
     run = load_run(a_run(tmp_path / "run", a_result("a"), planned=(a_result("b"),)))
     rerun = load_run(a_run(tmp_path / "rerun", a_result("b", "failed")))
     assert [(r.outcome, r.attempts) for r in lay_over(run, rerun).results] == [("passed", ()), ("failed", ())]
+
+
+@pytest.mark.parametrize("outcome", ["error", "skipped"])
+def test_what_never_ran_is_replaced_even_by_an_error_or_a_skip(tmp_path: Path, outcome: Outcome) -> None:
+    run = load_run(a_run(tmp_path / "run", a_result("a"), planned=(a_result("b"),)))
+    merge = lay_over(run, load_run(a_run(tmp_path / "rerun", a_result("b", outcome))))
+    assert [(r.outcome, r.taken_from, r.attempts) for r in merge.results] == [
+        ("passed", "run", ()),
+        (outcome, "rerun", ()),
+    ]
 
 
 def other(**facts: str) -> Result:

@@ -181,6 +181,16 @@ def test_calls_that_broke_are_counted_and_never_match() -> None:
     assert scores([expected("ping")], [sound, unknown]).precision == 0.5
 
 
+def test_of_calls_that_fit_alike_the_earlier_is_meant_and_of_one_moment_the_first_by_its_arguments() -> None:
+    rome = [expected("weather", city="Rome")]
+    bern, oslo = (call("weather", 11.0, args={"city": city}) for city in ("Bern", "Oslo"))
+    assert pair(rome, [oslo, bern])[0].actual == 1  # Bern, wherever it was logged
+    assert pair(rome, [bern, oslo])[0].actual == 0
+    later = call("weather", 11.5, args={"city": "Athens"})
+    assert pair(rome, [oslo, later])[0].actual == 0
+    assert pair(rome, [bern, oslo, later])[0].actual == 0
+
+
 def test_a_runaway_agent_is_paired_all_the_same() -> None:
     wanted = [expected("weather", city="Oslo"), expected("weather", city="Rome"), expected("weather", city="Bern")]
     calls = [call("weather", 1 + n / 100, args={"city": "Nowhere"}) for n in range(3000)]

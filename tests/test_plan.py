@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from test_result_files import a_result
+from results import a_result
 
 from pytest_voicebench.plan import UNKNOWN_AGENT, Plan, completed, read_plan, suite_hashes, write_plan
 from pytest_voicebench.result import Outcome
@@ -47,7 +47,7 @@ def test_results_stand_in_the_plans_order_and_the_unplanned_are_left_out() -> No
 
 
 def test_items_that_never_met_the_runs_only_agent_are_its_too() -> None:
-    rows = completed(a_plan("a", "b"), [a_result("a", agent="local")])
+    rows = completed(a_plan("a", "b"), [a_result("a")])
     assert [r.agent.name for r in rows] == ["local", "local"]
 
 

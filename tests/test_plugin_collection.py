@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from suites_for_pytest import PASSING, plugin_arguments, scenario_yaml, write_conftest, write_suite
+from suites_for_pytest import PASSING, pytest_in_process, scenario_yaml, write_conftest, write_suite
 
 ALREADY = "ignore:Module already imported"  # by the pytest around this one
 
@@ -11,14 +11,7 @@ ALREADY = "ignore:Module already imported"  # by the pytest around this one
 @pytest.fixture
 def run(pytester, monkeypatch):
     """Run pytest in this process."""
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
-    write_conftest(pytester.path)
-
-    def run(*args, **kwargs):
-        return pytester.runpytest_inprocess(*plugin_arguments(), *args, **kwargs)
-
-    return run
+    return pytest_in_process(pytester, monkeypatch)
 
 
 def collected(result):

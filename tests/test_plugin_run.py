@@ -10,7 +10,7 @@ from suites_for_pytest import (
     SILENT,
     latest_run,
     outcomes,
-    plugin_arguments,
+    pytest_in_process,
     scenario_yaml,
     summary_of,
     write_conftest,
@@ -21,14 +21,7 @@ from suites_for_pytest import (
 @pytest.fixture
 def run(pytester, monkeypatch):
     """Run pytest in this process; other plugins are named."""
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
-    write_conftest(pytester.path)
-
-    def run(*args, plugins=()):
-        return pytester.runpytest_inprocess(*plugin_arguments(*plugins), *args)
-
-    return run
+    return pytest_in_process(pytester, monkeypatch)
 
 
 def three(pytester):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import xml.etree.ElementTree as ET
+from functools import partial
 
 import pytest
 from strict_junit import strict_errors
@@ -11,7 +12,7 @@ from suites_for_pytest import (
     PASSING,
     latest_run,
     outcomes,
-    plugin_arguments,
+    pytest_in_process,
     scenario_yaml,
     write_conftest,
     write_suite,
@@ -25,15 +26,8 @@ from pytest_voicebench.writers import summary_json
 @pytest.fixture
 def run(pytester, monkeypatch):
     """Run pytest in this process, with two scenarios."""
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
-    write_conftest(pytester.path)
     write_suite(pytester.path / "suites", scenario_yaml("travel_01"), scenario_yaml("travel_02"))
-
-    def run(*args):
-        return pytester.runpytest_inprocess(*plugin_arguments(), "-p", "no:xdist", *args)
-
-    return run
+    return partial(pytest_in_process(pytester, monkeypatch), "-p", "no:xdist")
 
 
 def full(*_args, **_kwargs):

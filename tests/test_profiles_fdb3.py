@@ -13,11 +13,11 @@ from pytest_voicebench.agents.simulated import build
 from pytest_voicebench.loading import is_suite_file, load_suite
 from pytest_voicebench.plugin.attempt import facts_of
 from pytest_voicebench.result import Result
-from pytest_voicebench.runner import hold_on_virtual_clock
 from pytest_voicebench.scoring import score
 from pytest_voicebench.speech import detect_speech
 from pytest_voicebench.summarizing import summarize
 from pytest_voicebench.writers.terminal import render
+from tests.stage import hold
 
 SUITE = Path(__file__).parent.parent / "suites" / "fdb3"
 PASSES = {"oracle", "eager_filler", "interrupter", "early_caller", "slow"}
@@ -37,7 +37,7 @@ def results_of(scenarios, behaviour, delay_s=0.0):
     results = []
     for scenario in scenarios:
         agent = build(scenario, behaviour=behaviour, delay_s=delay_s)
-        card = score(scenario, detect_speech(hold_on_virtual_clock(scenario, agent)))
+        card = score(scenario, detect_speech(hold(scenario, agent)))
         results.append(
             Result(
                 item_id=scenario.item_id,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
+from good_suites import GOOD, changed, copy_of_good
 
 from pytest_voicebench.loading import is_suite_file, load_suite
 from pytest_voicebench.rehearsal import rehearse
-
-GOOD = Path(__file__).parent / "data" / "good"
 
 
 @pytest.mark.parametrize("path", sorted(filter(is_suite_file, GOOD.glob("*.yaml"))), ids=lambda p: p.stem)
@@ -54,21 +52,22 @@ def test_the_good_suites_play_through(path: Path) -> None:
     ],
 )
 def test_what_only_running_tells_is_told(tmp_path: Path, file: str, before: str, after: str, message: str) -> None:
-    folder = Path(shutil.copytree(GOOD, tmp_path / "suite"))
-    text = (folder / file).read_text(encoding="utf-8")
-    assert before in text
-    (folder / file).write_text(text.replace(before, after), encoding="utf-8")
+    folder = copy_of_good(tmp_path / "suite")
+    changed(folder / file, before, after)
     mistakes = rehearse(load_suite(folder / "references.yaml"))
     assert f"{mistakes[0].where}: {mistakes[0].what}" == message
 
 
+def test_a_reference_to_any_element_is_played_with_the_first_one(tmp_path: Path) -> None:
+    """The second flight's id is a number, which book_flight would refuse."""
+    folder = copy_of_good(tmp_path / "suite")
+    changed(folder / "tools.yaml", "price: 450.0}]", "price: 450.0}, {flight_id: 7}]")
+    assert rehearse(load_suite(folder / "references.yaml")) == ()
+
+
 def test_an_error_that_a_tool_answers_with_is_no_mistake(tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(GOOD, tmp_path / "suite"))
-    tools = (folder / "tools.yaml").read_text(encoding="utf-8")
-    (folder / "tools.yaml").write_text(
-        tools.replace('returns: {order_id: "{order_id}", text', "returns: {error: no such order, text"),
-        encoding="utf-8",
-    )
+    folder = copy_of_good(tmp_path / "suite")
+    changed(folder / "tools.yaml", 'returns: {order_id: "{order_id}", text', "returns: {error: no such order, text")
     assert rehearse(load_suite(folder / "every_step.yaml")) == ()
 
 
@@ -88,7 +87,7 @@ CALLS = """
 
 
 def test_references_inside_lists_and_mappings_are_played_as_they_are_scored(tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(GOOD, tmp_path / "suite"))
+    folder = copy_of_good(tmp_path / "suite")
     with (folder / "tools.yaml").open("a", encoding="utf-8") as file:
         file.write(BUNDLE)
     suite = (folder / "references.yaml").read_text(encoding="utf-8")

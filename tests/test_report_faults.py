@@ -10,8 +10,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 from builders import conversation, expected, scenario
+from results import a_result, a_run
 from strict_junit import strict_errors
-from test_saved_run import a_result, a_run
 
 from pytest_voicebench.result import Result
 from pytest_voicebench.result_files import append_result, save_result

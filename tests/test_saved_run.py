@@ -8,76 +8,27 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
 from failures import card, hostile, silent, stale
 from golden import FOLDER, check_golden
+from results import AGENT, a_result, a_run
 
 from pytest_voicebench.commands import report
-from pytest_voicebench.conversation import AgentInfo
-from pytest_voicebench.plan import Plan, write_plan
-from pytest_voicebench.result import Facts, Outcome, Result
+from pytest_voicebench.result import Outcome
 from pytest_voicebench.result_files import RunUnreadable, append_result
 from pytest_voicebench.saved_run import load_run
-from pytest_voicebench.scorecard import Manners, Scorecard, Times
+from pytest_voicebench.scorecard import Scorecard, Times
 from pytest_voicebench.scoring import score
 from pytest_voicebench.summarizing import summarize
 from pytest_voicebench.writers.summary_json import SCHEMA_PATH, summary_bytes
 from pytest_voicebench.writers.terminal import render
 
-AGENT = AgentInfo(name="local", model="tiny.en", clock="virtual", settings={"end_silence_s": 0.8})
-
-
-def a_result(item_id: str, outcome: Outcome = "passed", **changes: object) -> Result:
-    """A result with its scorecard, where the outcome has one."""
-    passed = outcome == "passed"
-    measured: dict[str, Any] = {
-        "passed": passed,
-        "args_ok": passed,
-        "manners": Manners(turn_taken=True, interrupted=False),
-    }
-    facts = Facts(
-        suite="fdb3",
-        kind="tool_use",
-        stimulus="synthetic",
-        scenario_id=item_id,
-        title="A title",
-        domain="travel_identity",
-        difficulty="hard",
-        disfluency=("filler",),
-        tags=(),
-        speaker="a",
-        expected_calls=1,
-        has_retraction=False,
-        scenario_sha256="1" * 64,
-        expect_sha256="2" * 64,
-    )
-    values: dict[str, object] = {
-        "item_id": item_id,
-        "nodeid": f"suites/fdb3/travel.yaml::scenario[{item_id}]",
-        "agent": AGENT,
-        "facts": facts,
-        "outcome": outcome,
-        "error_kind": "infrastructure" if outcome == "error" else None,
-        "scorecard": card(**measured) if outcome in ("passed", "failed") else None,
-    }
-    return Result(**values | changes)  # type: ignore[arg-type]
-
 
 def outcome_of(scorecard: Scorecard) -> Outcome:
     """An item's outcome is its Pass."""
     return "passed" if scorecard.passed else "failed"
-
-
-def a_run(folder: Path, *results: Result, planned: tuple[Result, ...] = ()) -> Path:
-    """A run's folder; the items of `planned` never ran."""
-    rows = tuple(replace(r, outcome="not_run", scorecard=None, error_kind=None) for r in (*results, *planned))
-    write_plan(folder, Plan(collected=len(rows), items=rows, header={"run": folder.name, "workers": 2}))
-    for result in results:
-        append_result(folder, result)
-    return folder
 
 
 def test_planned_items_without_a_result_are_not_run(tmp_path: Path) -> None:

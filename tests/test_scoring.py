@@ -227,6 +227,12 @@ def test_a_wrong_argument_has_a_cause(
     assert cause(tool_name, wanted, made, **kw) == verdict
 
 
+def test_what_the_user_never_said_cannot_have_been_misheard() -> None:
+    """Oslo is expected, but nobody said it; that the agent's transcript lacks it tells nothing."""
+    said = [heard("fly to Milan", speaker="user")]
+    assert cause("weather", {"city": "Oslo"}, {"city": "Berlin"}, said=said) == "invented"
+
+
 def test_a_value_that_an_earlier_result_held_was_not_invented() -> None:
     earlier = [call("ping", 10.5, result={"city": "Berlin"})]
     assert cause("weather", {"city": "Milan"}, {"city": "Berlin"}, earlier=earlier) == "other"

@@ -10,12 +10,13 @@ import pytest
 from pytest_voicebench.agents.behaviours import BEHAVIOURS, mixed_behaviour
 from pytest_voicebench.agents.simulated import build
 from pytest_voicebench.loading import load_suite
-from pytest_voicebench.runner import Runner, hold_on_virtual_clock
+from pytest_voicebench.runner import Runner
 from pytest_voicebench.scoring import score
 from pytest_voicebench.speech import detect_speech
 from pytest_voicebench.validity import blocks_were_late, measurement_problems
 from tests import profile_suite
 from tests.servers.socket_agent import SocketAgent, simulated_server
+from tests.stage import hold
 
 DELAY_S = 0.75
 BUSY_MACHINE_S = 0.25
@@ -46,7 +47,7 @@ def judged(scenario, conversation):
 
 def in_process(scenarios, behaviour, delay_s=0.0):
     agents = [build(s, behaviour=behaviour, delay_s=delay_s) for s in scenarios]
-    return [judged(s, hold_on_virtual_clock(s, a)) for s, a in zip(scenarios, agents, strict=True)]
+    return [judged(s, hold(s, a)) for s, a in zip(scenarios, agents, strict=True)]
 
 
 def near(tolerance_s):
@@ -179,10 +180,10 @@ def test_every_behaviour_through_a_socket_in_another_process_has_its_profile(sui
 
 def test_mix_gives_every_item_one_behaviour_by_its_id_whatever_else_runs(scenarios):
     for scenario in scenarios:
-        one = judged(scenario, hold_on_virtual_clock(scenario, build(scenario, behaviour="mix")))
+        one = judged(scenario, hold(scenario, build(scenario, behaviour="mix")))
         name = mixed_behaviour(scenario.item_id)
         delay_s = 1.5 if name == "slow" else 0.0
-        alone = judged(scenario, hold_on_virtual_clock(scenario, build(scenario, behaviour=name, delay_s=delay_s)))
+        alone = judged(scenario, hold(scenario, build(scenario, behaviour=name, delay_s=delay_s)))
         assert one == alone
 
 

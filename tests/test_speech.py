@@ -1,5 +1,7 @@
 """Speech is found where it is: to the sample in an agent's channel, within 100 ms in a person's room."""
 
+from collections import OrderedDict
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -98,7 +100,7 @@ def test_a_reply_heard_before_is_not_judged_again(monkeypatch: pytest.MonkeyPatc
         return judge(sound)
 
     monkeypatch.setattr(silero, "_judged", counted)
-    silero.forget_all()
+    monkeypatch.setattr(silero, "_kept", OrderedDict())
     detect_agent_speech(track(1.0, spoken(1.0), 5.0))
     assert len(judged) == 1
     detect_agent_speech(track(2.1234, spoken(1.0), 0.7, spoken(1.0)))
@@ -109,13 +111,13 @@ def test_a_reply_heard_before_is_not_judged_again(monkeypatch: pytest.MonkeyPatc
 
 def test_silence_is_never_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(silero, "_judged", lambda _: pytest.fail("Silero ran on silence"))
-    silero.forget_all()
+    monkeypatch.setattr(silero, "_kept", OrderedDict())
     assert detect_agent_speech(track(30.0)) == ()
 
 
 def test_what_is_forgotten_first_is_what_was_not_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(silero, "_MOST_KEPT", 2)
-    silero.forget_all()
+    monkeypatch.setattr(silero, "_kept", OrderedDict())
     for pitch_hz in (100, 110, 100, 120):
         detect_agent_speech(spoken(0.5, pitch_hz=pitch_hz))
     monkeypatch.setattr(silero, "_judged", lambda _: pytest.fail("forgotten"))

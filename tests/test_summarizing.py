@@ -190,6 +190,12 @@ def test_signed_tool_latency_and_the_non_negative_one_both_have_their_n() -> Non
     assert (found.preemptive_rate_all.k, found.preemptive_rate_all.n) == (1, 3)
 
 
+def test_a_call_at_the_very_end_of_the_turn_has_a_latency_of_zero_that_counts_as_non_negative() -> None:
+    at_the_end = call("weather", 10.0, args={"city": "Oslo"})
+    found = overall([result("zero", at_the_end), PERFECT]).tool_call_latency_non_negative_s
+    assert (found.mean, found.n) == (0.5, 2)
+
+
 def planted(name: str, n: int) -> Result:
     """An item of one planted behaviour."""
     item_id = f"{name}_{n:03}"
@@ -237,6 +243,15 @@ def test_silence_is_told_apart_by_what_was_done_in_it() -> None:
     row = found.overall
     assert (row.items, row.silent, row.with_calls, row.without_calls, row.with_perfect_calls) == (4, 3, 2, 1, 1)
     assert [(name, r.items, r.silent) for name, r in found.by_difficulty.items()] == [("easy", 2, 1), ("hard", 2, 2)]
+
+
+def test_silent_items_whose_calls_were_perfect_are_those_with_calls_and_no_other() -> None:
+    """Nothing to do and nothing done is no work done in silence; right calls beside a surplus one are not perfect."""
+    nothing_to_do = score(scenario(), conversation(speech=[]))
+    assert (nothing_to_do.tools_ok, nothing_to_do.args_ok) == (True, True)
+    one_too_many = result("b", OSLO, call("ping", 12), speech=[])
+    row = only([replace(SILENT, item_id="a", scorecard=nothing_to_do), one_too_many]).silence.overall
+    assert (row.silent, row.with_calls, row.without_calls, row.with_perfect_calls) == (2, 1, 1, 0)
 
 
 def test_the_behaviour_profile_crosses_preemption_with_interruption() -> None:

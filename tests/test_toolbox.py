@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from good_suites import GOOD
 
 from pytest_voicebench.loading import load_suite
 from pytest_voicebench.toolbox import Answer, MockError, Toolbox
 from pytest_voicebench.tools import Parameter, Tool
 
-GOOD = Path(__file__).parent / "data" / "good"
 TOOLS = load_suite(GOOD / "scalars.yaml").info.tools
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 import yaml
+from good_suites import GOOD
 
 from pytest_voicebench.loading.mistakes import Report
 from pytest_voicebench.loading.tool_file import read_tools
 from pytest_voicebench.tools import Toolset
 
-GOOD = Path(__file__).parent / "data" / "good"
 SCHEMA = {
     "type": "object",
     "properties": {

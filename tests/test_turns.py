@@ -118,6 +118,12 @@ def test_an_unanswered_turn_counts_unless_the_recording_ends_too_soon() -> None:
     assert "censored" in censored.notes
 
 
+def test_a_turn_is_censored_until_the_whole_time_for_a_reply_was_listened_to() -> None:
+    """The user ends at 4 s, and a reply has 10 s."""
+    for duration_s, censored in ((13.99, True), (14.0, False)):
+        assert only_turn(conversation(turns=[turn(1.0, 4.0)], speech=[], duration_s=duration_s)).censored is censored
+
+
 def test_speech_inside_one_long_turn_is_an_interruption_even_if_an_answer_follows() -> None:
     """E16. The design decides otherwise than the fault list: no latency after an interruption, no 'mid turn reply'."""
     found = judged(turns=[turn(1.0, 14.0)], speech=[(6.0, 7.0), (16.0, 17.0)])

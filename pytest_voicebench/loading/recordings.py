@@ -10,11 +10,11 @@ from typing import Literal, NamedTuple
 from pytest_voicebench.loading.folder import Folder
 from pytest_voicebench.loading.mistakes import Report, quoted
 from pytest_voicebench.scenario import Step, Timing
+from pytest_voicebench.timeline import MAX_RECORDED_HZ, MIN_RECORDED_HZ
 from pytest_voicebench.timing_file import TimingError, TimingFile, read_timing_file, timing_path
 
 MAX_AUDIO_BYTES = 200_000_000
 MAX_TIMING_BYTES = 2_000_000
-_RATES_HZ = range(8_000, 96_001)  # others are refused when the file is read
 _SLACK_S = 0.001  # times in the file are rounded
 
 
@@ -138,7 +138,7 @@ def _length(path: Path, data: bytes, ends_s: float, channel: Literal["left", "ri
     is played, which repairs headers that lie and says what is wrong with the others.
     """
     length = _vorbis_length(data) or _header_length(path, channel is not None)
-    if length is not None and length.rate_hz in _RATES_HZ and length.seconds + _SLACK_S >= ends_s:
+    if length is not None and _is_believed(length, ends_s):
         return length
     from pytest_voicebench.audio_files import AudioError, ChannelError, read_audio
 
@@ -149,6 +149,11 @@ def _length(path: Path, data: bytes, ends_s: float, channel: Literal["left", "ri
     except AudioError as error:
         return str(error).replace(str(path), path.name)
     return Length(audio.rate_hz, audio.duration_s)
+
+
+def _is_believed(length: Length, ends_s: float) -> bool:
+    """Other rates are refused when the file is read."""
+    return MIN_RECORDED_HZ <= length.rate_hz <= MAX_RECORDED_HZ and length.seconds + _SLACK_S >= ends_s
 
 
 def _vorbis_length(data: bytes) -> Length | None:

@@ -13,6 +13,10 @@ COMMANDS = {
     "synthesize": ("pytest_voicebench.commands.synthesize:run", "speak the text of new scenarios"),
     "annotate": ("pytest_voicebench.commands.annotate:run", "make the timing file of a recording and its text"),
     "speech": ("pytest_voicebench.commands.speech:run", "print the speech that the harness hears in a recording"),
+    "import": (
+        "pytest_voicebench.commands.import_:run",
+        "bring in the official FDB-v3 release, or results of its scripts",
+    ),
     "report": ("pytest_voicebench.commands.report:run", "print a run's tables again"),
     "merge": ("pytest_voicebench.commands.merge:run", "join run folders, or lay a rerun over a run"),
 }

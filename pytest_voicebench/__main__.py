@@ -17,6 +17,7 @@ COMMANDS = {
         "pytest_voicebench.commands.import_:run",
         "bring in the official FDB-v3 release, or results of its scripts",
     ),
+    "export": ("pytest_voicebench.commands.export:run", "write a run in the layout of the official FDB-v3 scripts"),
     "report": ("pytest_voicebench.commands.report:run", "print a run's tables again"),
     "merge": ("pytest_voicebench.commands.merge:run", "join run folders, or lay a rerun over a run"),
 }

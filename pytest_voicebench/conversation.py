@@ -206,7 +206,8 @@ class Reported:
     """What a result file of the official scripts says of its own conversation, as written there.
 
     Times are seconds from the start of its stream, of any sign, and belong to the official scores only: 0 can mean
-    unknown, and a number can stand for silence. `words` and `user_words` are (text, start, end).
+    unknown, and a number can stand for silence. `words` and `user_words` are (text, start, end). `call_starts_s` are
+    the starts of the logged calls, finer than a tick, in the log's order; empty where the calls' own times will do.
     """
 
     provider: str
@@ -216,6 +217,7 @@ class Reported:
     transcript: str = ""
     words: tuple[tuple[str, float | None, float | None], ...] = ()
     user_words: tuple[tuple[str, float | None, float | None], ...] = ()
+    call_starts_s: tuple[float | None, ...] = ()
 
 
 EndReason = Literal["settled", "window", "line_closed", "max_duration", "no_response", "user_ended", "problem"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from pytest_voicebench.conversation import AgentInfo
+from pytest_voicebench.official_card import OfficialCard
 from pytest_voicebench.scorecard import Scorecard
 
 Outcome = Literal["passed", "failed", "error", "skipped", "not_run"]
@@ -40,7 +41,9 @@ class Result:
     """One item of one agent. `attempts` holds the outcomes of all attempts, in order, where there were several;
     the score is the first valid one's.
 
-    `scorecard` is None unless the outcome is passed or failed. `folder` is relative to the run folder.
+    `scorecard` is None unless the outcome is passed or failed. `official` is given wherever a conversation was held,
+    also where the outcome is an error: the official scripts score whatever is there. `folder` is relative to the run
+    folder.
     """
 
     item_id: str
@@ -58,3 +61,4 @@ class Result:
     attempts: tuple[str, ...] = ()
     usage: Mapping[str, float] = field(default_factory=dict)
     taken_from: str | None = None  # run name, after `merge --replace`
+    official: OfficialCard | None = None

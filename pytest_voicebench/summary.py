@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pytest_voicebench.official_summary import OfficialSummary
+
 Json = Any
 
 SCHEMA_VERSION = 1
@@ -198,7 +200,8 @@ class Table:
 class Summary:
     """A run. `header` is what the caller says about it (name, time, versions, options); all else follows from results.
 
-    `stimulus` is synthetic, human or mixed; `notices` head every output.
+    `stimulus` is synthetic, human or mixed; `notices` head every output. `official` holds the other score set, with the
+    agents in the same order.
     """
 
     schema_version: int
@@ -211,3 +214,4 @@ class Summary:
     counts: Counts
     agents: tuple[AgentSummary, ...]
     tables: tuple[Table, ...]
+    official: OfficialSummary | None = None

@@ -59,6 +59,35 @@ def test_a_passing_run_leaves_its_evidence(pytester, run):
     assert summary_of(pytester.path)["header"]["run"] == folder.name
 
 
+def test_official_scores_stand_beside_ours_also_where_pass_differs(pytester, run):
+    three(pytester)
+    run("--agent=simulated,behaviour=silent_worker")
+    rows = results_of(pytester.path)
+    assert [(row["outcome"], row["official"]["passed"], row["official"]["turn_taken"]) for row in rows] == [
+        ("failed", True, False)
+    ] * 3
+    (agent,) = summary_of(pytester.path)["official"]["agents"]
+    assert (agent["pass_rate"]["k"], agent["turn_take_rate"]["k"], agent["items"]) == (3, 0, 3)
+
+
+def test_an_error_has_the_official_scores_of_what_was_there(pytester, run):
+    write_suite(pytester.path / "suites", scenario_yaml("travel_01"))
+    write_conftest(
+        pytester.path,
+        """
+        @pytest.fixture
+        def agent():
+            return Scripted([(1.0, SEARCH), (2.0, ConnectionResetError("gone"))])
+        """,
+    )
+    run()
+    (row,) = results_of(pytester.path)
+    assert (row["outcome"], row["scorecard"]) == ("error", None)
+    assert (row["official"]["tools"]["f1"], row["official"]["turn_taken"]) == (1.0, False)
+    (agent,) = summary_of(pytester.path)["official"]["agents"]
+    assert (agent["items"], agent["errors_as_empty"], agent["by_metric_all"]["argument_accuracy"]["value"]) == (1, 0, 1)
+
+
 @pytest.mark.parametrize(("flag", "tables"), [("-q", 0), ("-rN", 2), ("-v", 5)])
 def test_the_tables_are_short_unless_more_is_asked_for(pytester, run, flag, tables):
     three(pytester)

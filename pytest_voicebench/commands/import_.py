@@ -83,7 +83,7 @@ def result_lines(run: SavedRun, out: Path) -> list[str]:
     lines += _block("errors", [f"{r.item_id}: {r.cause}" for r in run.results if r.outcome == "error"])
     lines += _block("skipped", [f"{r.item_id}: {r.cause}" for r in run.results if r.outcome == "skipped"])
     lines += _block("not imported", run.plan.notices)
-    lines += _block("warnings", _grouped([(w, r.item_id) for r in run.results for w in r.warnings]))
+    lines += _block("warnings", _grouped([(r.item_id, w) for r in run.results for w in r.warnings]))
     return [*lines, ""]
 
 
@@ -120,7 +120,7 @@ def suite_lines(found: ImportedSuite, out: Path) -> list[str]:
         lines.append(f"without a recording, skipped: {len(found.unspoken)}: {', '.join(found.unspoken)}")
     lines += _block("not imported", found.left_out)
     lines += _block("known issues", [f"{name}: {reason}" for name, reason in found.known_issues.items()])
-    lines += _block("remarks", found.remarks)
+    lines += _block("remarks", _grouped([remark.partition(": ")[::2] for remark in found.remarks]))
     for profile, number in found.slow_profiles.items():
         lines.append(
             f"latency_profile {profile}: {_counted(number, 'scenario')}; not simulated, the tools answer at once"

@@ -6,12 +6,14 @@ import argparse
 import os
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
-from pytest_voicebench.codec import CodecError
+from pytest_voicebench.codec import CodecError, dump_json
 from pytest_voicebench.result_files import RunUnreadable, find_run
 from pytest_voicebench.saved_run import load_run
 from pytest_voicebench.summary import Summary
+from pytest_voicebench.writers.official_tables import render_official
 from pytest_voicebench.writers.plain_text import encodable, one_line
 from pytest_voicebench.writers.summary_json import summary_bytes
 from pytest_voicebench.writers.terminal import render
@@ -22,12 +24,17 @@ def run(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m pytest_voicebench report", description=__doc__)
     parser.add_argument("run", nargs="?", default="latest", metavar="RUN", help="a run's folder, its name, or `latest`")
     parser.add_argument("--json", action="store_true", help="print summary.json instead of tables")
+    parser.add_argument(
+        "--scores",
+        choices=("official", "voicebench"),
+        help="which set: tables show voicebench unless told otherwise, --json has both",
+    )
     parser.add_argument("--reports", type=Path, default=Path("reports"), help="where runs are (default: reports)")
     options = parser.parse_args(argv)
     try:
         saved = load_run(find_run(options.run, options.reports))
         summary = saved.summary()
-        data = summary_bytes(summary)
+        data = report_bytes(summary, options.scores)
     except (RunUnreadable, CodecError, OverflowError) as error:
         print(one_line(f"report: {error}"), file=sys.stderr)
         return 2
@@ -36,8 +43,19 @@ def run(argv: list[str]) -> int:
     if options.json:
         print_bytes(data)
     else:
-        print_tables(summary)
+        print_tables(summary, official=options.scores == "official")
     return 0
+
+
+def report_bytes(summary: Summary, scores: str | None) -> bytes:
+    """summary.json, or of it the one set: `official` with what was run, or all but `official`. Raises CodecError."""
+    if scores is None:
+        return summary_bytes(summary)
+    if scores == "voicebench":
+        return summary_bytes(replace(summary, official=None))
+    names = ("schema_version", "header", "suites", "stimulus", "notices", "counts", "official")
+    ours = {name: value for name, value in summary.header.items() if name != "rules"}  # which made the other set
+    return dump_json({name: getattr(replace(summary, header=ours), name) for name in names}, indent=2) + b"\n"
 
 
 def print_bytes(data: bytes) -> None:
@@ -47,9 +65,10 @@ def print_bytes(data: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
-def print_tables(summary: Summary) -> None:
+def print_tables(summary: Summary, *, official: bool = False) -> None:
     """Tables as wide as the terminal, in colour where it has it; 100 columns without colour into a file or a pipe."""
     terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size((100, 24)).columns if terminal else 100
     color = terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
-    print(encodable(render(summary, width=width, color=color), sys.stdout.encoding), end="")
+    page = render_official if official else render
+    print(encodable(page(summary, width=width, color=color), sys.stdout.encoding), end="")

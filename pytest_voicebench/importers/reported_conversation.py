@@ -204,6 +204,7 @@ def _call(number: int, call: ReportedCall, scenario: Scenario, ticks: int) -> Ca
     """Calls without a time come last, so that the first call is the earliest whose time is known."""
     status, reason = _status(call, scenario)
     end_ticks = None if call.end_s is None or call.start_s is None else to_ticks(max(call.end_s, call.start_s))
+    answered_ticks = end_ticks if call.answered_s is None else to_ticks(call.answered_s)
     return Call(
         call_id=f"call_{number}",
         name=call.name,
@@ -211,29 +212,27 @@ def _call(number: int, call: ReportedCall, scenario: Scenario, ticks: int) -> Ca
         status=status,
         at_ticks=ticks if call.start_s is None else to_ticks(call.start_s),
         finished_ticks=end_ticks,
-        answered_ticks=end_ticks,
-        acknowledged_ticks=end_ticks,
-        result=call.ours.get("result"),
+        answered_ticks=answered_ticks,
+        acknowledged_ticks=answered_ticks,
+        result=call.result,
         reason=reason,
         arguments_text=call.text,
-        self_reported=True,
+        self_reported=call.is_logged,
         timed=call.start_s is not None,
     )
 
 
 def _status(call: ReportedCall, scenario: Scenario) -> tuple[CallStatus, str | None]:
     """As our own toolbox would have it; where our own export wrote the file, as it was."""
-    ours, reason = call.ours.get("status"), call.ours.get("reason")
-    told = reason if isinstance(reason, str) else None
-    if ours == "executed":
-        return "executed", told
-    if ours == "failed":
-        return "failed", told
+    if call.status == "executed":
+        return "executed", None
+    if call.status == "failed":
+        return "failed", call.reason
     tool = scenario.suite.tools.get(call.name)
     if tool is None:
         return "rejected", f"unknown tool {call.name}"
-    if call.arguments is None or ours == "rejected":
-        return "rejected", told or "the arguments are not a JSON object"
+    if call.arguments is None or call.status == "rejected":
+        return "rejected", call.reason or "the arguments are not a JSON object"
     broken = broken_rule(tool, {k: v for k, v in call.arguments.items() if v is not None})
     return ("failed", broken) if broken else ("executed", None)
 

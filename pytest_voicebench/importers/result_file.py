@@ -27,7 +27,8 @@ class StaleResult(ValueError):  # noqa: N818 - says what is the case
 class ReportedCall:
     """One entry of `actual_tool_calls`. `arguments` is None where they are no object; `text` is then what stood there.
 
-    `ours` is what our own export adds: status, result, reason.
+    What our own export adds: `status`, `result`, `reason`, `answered_s`, and `is_logged`, False for a call that the
+    official log would not hold.
     """
 
     name: str
@@ -35,7 +36,11 @@ class ReportedCall:
     text: str | None
     start_s: float | None
     end_s: float | None
-    ours: Mapping[str, Json]
+    status: str | None = None
+    reason: str | None = None
+    result: Json = None
+    answered_s: float | None = None
+    is_logged: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +64,9 @@ def read_result_file(path: Path, *, provider: str, scenario_id: str, speaker: st
     """
     data = read_json_object(path)
     _check_fit(data, provider, scenario_id, speaker)
-    latency = _mapping(data.get("latency"))
+    latency, ours = _mapping(data.get("latency")), _mapping(data.get(OUR_KEY))
+    logged = data.get("actual_tool_calls")
+    calls = tuple(_call(entry) for entry in logged) if isinstance(logged, list) else None
     reported = Reported(
         provider=_text(data.get("provider")) or provider,
         status=_text(data.get("status")),
@@ -68,14 +75,14 @@ def read_result_file(path: Path, *, provider: str, scenario_id: str, speaker: st
         transcript=_text(data.get("transcript")),
         words=_words(data.get("asr_chunks")),
         user_words=_words(data.get("input_asr_chunks")),
+        call_starts_s=tuple(call.start_s for call in calls or ()),
     )
-    calls = data.get("actual_tool_calls")
     return ResultFile(
         reported=reported,
-        calls=tuple(_call(entry) for entry in calls) if isinstance(calls, list) else None,
+        calls=None if calls is None else _with_rejected(calls, ours.get("rejected_calls")),
         input_duration_s=_length(latency.get("input_duration_s")),
         output_duration_s=_length(latency.get("output_duration_s")),
-        scenario_sha256=_text(_mapping(data.get(OUR_KEY)).get("scenario_sha256")) or None,
+        scenario_sha256=_text(ours.get("scenario_sha256")) or None,
     )
 
 
@@ -88,18 +95,33 @@ def _check_fit(data: Mapping[str, Json], provider: str, scenario_id: str, speake
             raise StaleResult(f"its {key} is {str(found)[:60]!r}, not {wanted!r}: a result of something else")
 
 
-def _call(entry: Json) -> ReportedCall:
+def _call(entry: Json, *, is_logged: bool = True) -> ReportedCall:
     data = _mapping(entry)
-    args = data.get("args")
+    args, ours = data.get("args"), _mapping(data.get(OUR_KEY))
     is_object = isinstance(args, dict | None) and isinstance(entry, dict)
+    text = _text(ours.get("text")) or None
     return ReportedCall(
         name=_text(data.get("function")) or "?",
         arguments=(args or {}) if is_object else None,
-        text=None if is_object else str(entry if args is None else args)[:10_000],
+        text=text if is_object else str(entry if args is None else args)[:10_000],
         start_s=_number(data.get("timestamp_start")),
         end_s=_number(data.get("timestamp_end")),
-        ours=_mapping(data.get(OUR_KEY)),
+        status=_text(ours.get("status")) or None,
+        reason=_text(ours.get("reason")) or None,
+        result=ours.get("result"),
+        answered_s=_number(ours.get("answered_s")),
+        is_logged=is_logged,
     )
+
+
+def _with_rejected(calls: tuple[ReportedCall, ...], others: Json) -> tuple[ReportedCall, ...]:
+    """The log with the calls that our export keeps beside it, each in its place."""
+    found = list(calls)
+    for entry in others if isinstance(others, list) else ():
+        place = _mapping(entry).get("place")
+        if isinstance(place, int) and 0 <= place <= len(found):
+            found.insert(place, _call(entry, is_logged=False))
+    return tuple(found)
 
 
 def _words(value: Json) -> tuple[TimedText, ...]:

@@ -22,6 +22,7 @@ from pytest_voicebench.importers.release_suite import DEFAULT_NAME, write_suite
 from pytest_voicebench.importers.reported_conversation import conversation_of
 from pytest_voicebench.importers.result_file import StaleResult, read_result_file
 from pytest_voicebench.loading import SuiteError, check_distinct, is_suite_file, load_suite
+from pytest_voicebench.metrics.official import official_card
 from pytest_voicebench.plan import Plan, suite_hashes, write_plan
 from pytest_voicebench.result import ErrorKind, Facts, Result
 from pytest_voicebench.result_files import ITEMS_NAME, item_folder_name, save_result
@@ -236,7 +237,13 @@ def _result(item: _Item, stage: Path, provider: str, side: Side | None, doubles:
 
 def _judged(planned: Result, scenario: Scenario, held: Conversation, stage: Path) -> Result:
     save_conversation(held, stage / (planned.folder or ""))
-    told = replace(planned, duration_s=to_seconds(held.duration_ticks), ended=held.ended, warnings=held.warnings)
+    told = replace(
+        planned,
+        duration_s=to_seconds(held.duration_ticks),
+        ended=held.ended,
+        warnings=held.warnings,
+        official=official_card(scenario, held),
+    )
     for problem in (*held.problems, *measurement_problems(scenario, held)):
         if problem.kind != "agent":
             return _error(told, problem.kind, problem.message)

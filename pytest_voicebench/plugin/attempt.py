@@ -9,6 +9,7 @@ import pytest
 
 if TYPE_CHECKING:
     from pytest_voicebench.conversation import AgentInfo, Conversation
+    from pytest_voicebench.official_card import OfficialCard
     from pytest_voicebench.result import ErrorKind, Facts, Outcome, Result
     from pytest_voicebench.scenario import Scenario
     from pytest_voicebench.scorecard import Scorecard
@@ -72,8 +73,14 @@ class Attempt:
             ended=talk.ended if talk else None,
             warnings=(*talk.warnings, *(p.message for p in talk.problems if p.kind == "agent")) if talk else (),
             usage=dict(talk.usage) if talk else {},
+            official=self._official(talk) if talk else None,
         )
         return self.result
+
+    def _official(self, talk: Conversation) -> OfficialCard:
+        from pytest_voicebench.metrics.official import official_card
+
+        return official_card(self.scenario, talk)
 
     def _agent(self) -> AgentInfo:
         """What the agent said of itself, under the name it was planned with."""

@@ -12,6 +12,7 @@ from pytest_voicebench.scoring import SCORE_SET, SCORE_VERSION
 from pytest_voicebench.summarizing.behaviour import behaviour, commits, silence, surplus_calls, wrong_arguments
 from pytest_voicebench.summarizing.figures import counts
 from pytest_voicebench.summarizing.groups import breakdowns, group_scores, scenario_means
+from pytest_voicebench.summarizing.official import summarize_official
 from pytest_voicebench.summarizing.tables import benchmark_tables
 from pytest_voicebench.summary import SCHEMA_VERSION, AgentSummary, Json, Scores, Summary
 
@@ -41,6 +42,7 @@ def summarize(results: Sequence[Result], header: Mapping[str, Json] | None = Non
         counts=counts(ordered),
         agents=agents,
         tables=benchmark_tables(agents),
+        official=summarize_official([(by_agent[key][0].agent.name, by_agent[key]) for key in sorted(by_agent)]),
     )
 
 

@@ -49,6 +49,22 @@ def short_header_lines(summary: Summary, *, width: int, paint: Paint) -> list[st
     return lines + [one_line(fact, width) for fact in facts]
 
 
+def official_header_lines(summary: Summary, *, width: int, paint: Paint) -> list[str]:
+    """The header of the official scores: the same facts, under the rules that made those."""
+    lines = [paint(one_line(_title(summary), width), "bold")]
+    lines += [paint(one_line(notice, width), "yellow") for notice in _notices(summary)]
+    bare = replace(summary, official=None)  # whose facts do not point to these very scores
+    facts = [("scores", official_rules(summary)) if fact[0] == "scores" else fact for fact in _facts(bare)]
+    return lines + [line for label, text in facts for line in _wrapped(label, text, width)]
+
+
+def official_rules(summary: Summary) -> str:
+    """Set, version and mode behind official figures."""
+    official = summary.official
+    made = f"{official.score_set} {official.score_version}, {official.mode} mode" if official else "official: none"
+    return f"{made}: the rules of the FDB-v3 scripts with their known faults, judge: none"
+
+
 def _short_agent_text(agent: AgentSummary) -> str:
     parts = [*([f"model {agent.model}"] if agent.model else []), f"{agent.clock} clock"]
     return f"{agent.name} ({', '.join(parts)})"
@@ -112,6 +128,11 @@ def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
             "numbers given as text are read and noted"
         ),
     )
+    if summary.official and summary.official.agents:
+        yield (
+            "",
+            f"{summary.official.score_set} {summary.official.score_version} beside them: report RUN --scores official",
+        )
     for name, sha256 in _mapping(header.get("suites")).items():
         yield "suite", f"{name}, sha256 {sha256}"
     if header.get("merged"):

@@ -67,7 +67,7 @@ def import_results(
     try:
         with tempfile.TemporaryDirectory() as temporary:
             suites = _suites(release, suite, Path(temporary), progress)
-            _write_run(release, suites, stage, out.name, provider, side, progress)
+            _write_run(release, suites, stage, out.name, provider, side, progress, suite is not None)
         stage.rename(out)
     except OSError as error:
         raise ImportRefused(f"{error.filename or out}: cannot be written: {error.strerror or error}") from None
@@ -92,6 +92,7 @@ def _write_run(
     provider: str,
     side: Side | None,
     progress: Progress,
+    is_own_suite: bool,
 ) -> None:
     agent = AgentInfo(name=provider, transport="imported")
     items = list(_items(release, suites, agent, provider))
@@ -109,7 +110,7 @@ def _write_run(
     doubles = _doubles(release.root, provider)
     for item in items:
         progress(item.planned.item_id)
-        save_result(stage, _result(item, stage, provider, side, doubles))
+        save_result(stage, _result(item, stage, provider, side, doubles, is_own_suite))
     run = load_run(stage)
     summary = run.summary()
     write_summary(stage, summary)
@@ -203,8 +204,14 @@ def _doubles(root: Path, provider: str) -> dict[str, list[str]]:
     return {name: sorted(places) for name, places in found.items() if len(places) > 1}
 
 
-def _result(item: _Item, stage: Path, provider: str, side: Side | None, doubles: dict[str, list[str]]) -> Result:
-    """The item judged, its evidence saved."""
+def _result(
+    item: _Item, stage: Path, provider: str, side: Side | None, doubles: dict[str, list[str]], is_own_suite: bool
+) -> Result:
+    """The item judged, its evidence saved.
+
+    `is_own_suite`: the scenarios are those of a suite, not made from the folders themselves; then a file that our
+    export wrote must be of the same stimulus.
+    """
     planned = replace(item.planned, folder=f"{ITEMS_NAME}/{item_folder_name(item.planned.item_id)}")
     scenario, folder = item.scenario, item.folder
     if scenario is None:
@@ -222,7 +229,7 @@ def _result(item: _Item, stage: Path, provider: str, side: Side | None, doubles:
         file = read_result_file(
             folder.path / name, provider=provider, scenario_id=folder.scenario_id, speaker=folder.speaker
         )
-        if file.scenario_sha256 not in (None, scenario.sha256):
+        if is_own_suite and file.scenario_sha256 not in (None, scenario.sha256):
             raise StaleResult("its scenario has changed since")
         wav = folder.path / f"output_{provider}.wav"
         held = conversation_of(

@@ -161,7 +161,8 @@ class Commits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSummary:
-    """Everything about one agent. Keys of `by`: domain, difficulty, disfluency, speaker, expected_calls.
+    """Everything about one agent. Keys of `by`: domain, difficulty, disfluency, speaker, expected_calls; known_issue
+    where there are any.
 
     An item counts in every disfluency it carries, and under "none" where it carries none.
     """

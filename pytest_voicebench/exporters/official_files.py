@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from pytest_voicebench.conversation import Call, Conversation, to_seconds
-from pytest_voicebench.importers.result_file import OUR_KEY
+from pytest_voicebench.importers.labels import OUR_KEY
 from pytest_voicebench.metrics.official_record import logged_calls, official_record
 from pytest_voicebench.result import Result
 from pytest_voicebench.scenario import Scenario
@@ -60,6 +60,7 @@ def metadata(result: Result, expected: Expected) -> Json:
         "num_expected_calls": len(expected.calls),
         "state_rollback_test": facts.state_rollback,
         "latency_profile": expected.latency_profile,
+        OUR_KEY: {"stimulus": facts.stimulus},
     }
 
 

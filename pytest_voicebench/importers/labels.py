@@ -7,8 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_voicebench.importers.call_shapes import read_call
 from pytest_voicebench.loading.fields import NAME, RESERVED
 from pytest_voicebench.loading.scenarios import DIFFICULTIES, DISFLUENCIES
+
+OUR_KEY = "voicebench"
+"""What our own export adds to the files of the official layout; the official scripts read past it."""
 
 UNKNOWN_TEXT = "..."
 """What stands for a request whose words nobody wrote down: it holds no word."""
@@ -36,6 +40,7 @@ class Labels:
     disfluency: tuple[str, ...] = ()
     state_rollback: bool = False
     latency_profile: str | None = None
+    is_synthetic: bool = False  # our own export says so of runs whose user was no person
     unusable: str | None = None  # why its expected calls cannot be read
 
 
@@ -48,7 +53,7 @@ def read_labels(scenario_id: str, data: Mapping[str, Json], remarks: list[str]) 
     if difficulty not in DIFFICULTIES:
         difficulty = None
         _leave_out(scenario_id, "difficulty", data.get("difficulty"), remarks)
-    title = data.get("title")
+    title, ours = data.get("title"), data.get(OUR_KEY)
     return Labels(
         id=scenario_id,
         folder=scenario_id,
@@ -60,6 +65,7 @@ def read_labels(scenario_id: str, data: Mapping[str, Json], remarks: list[str]) 
         disfluency=_disfluency(scenario_id, data.get("disfluency_features"), remarks),
         state_rollback=data.get("state_rollback_test") is True,
         latency_profile=_name(scenario_id, "latency_profile", data.get("latency_profile"), remarks),
+        is_synthetic=isinstance(ours, dict) and ours.get("stimulus") == "synthetic",
         unusable=unusable,
     )
 
@@ -70,10 +76,10 @@ def _calls(value: Json) -> tuple[tuple[tuple[str, Mapping[str, Json]], ...], str
         return (), "expected_tool_calls is not a list"
     found = []
     for index, call in enumerate(value):
-        name, args = (call.get("function"), call.get("args")) if isinstance(call, dict) else (None, None)
-        if not isinstance(name, str) or not _TOOL.fullmatch(name) or not isinstance(args, dict | None):
+        shaped = read_call(call)
+        if shaped is None or shaped.arguments is None or not _TOOL.fullmatch(shaped.name):
             return (), f"expected_tool_calls[{index}] is no {{function, args}}"
-        found.append((name, args or {}))
+        found.append((shaped.name, shaped.arguments))
     return tuple(found), None
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_voicebench.conversation import Reported
+from pytest_voicebench.importers.call_shapes import read_call
+from pytest_voicebench.importers.labels import OUR_KEY
 from pytest_voicebench.importers.release import read_json_object
-
-OUR_KEY = "voicebench"
-"""What `export` adds for `import`: the official scripts read past it."""
 
 _MOST_S = 1e11  # a date in milliseconds is still a number; beyond it nothing is meant
 
@@ -96,14 +96,15 @@ def _check_fit(data: Mapping[str, Json], provider: str, scenario_id: str, speake
 
 
 def _call(entry: Json, *, is_logged: bool = True) -> ReportedCall:
+    shaped = read_call(entry)
+    if shaped is None:
+        raise ValueError(f"a call of a shape that is not known: {json.dumps(entry)[:80]}")
     data = _mapping(entry)
-    args, ours = data.get("args"), _mapping(data.get(OUR_KEY))
-    is_object = isinstance(args, dict | None) and isinstance(entry, dict)
-    text = _text(ours.get("text")) or None
+    ours = _mapping(data.get(OUR_KEY))
     return ReportedCall(
-        name=_text(data.get("function")) or "?",
-        arguments=(args or {}) if is_object else None,
-        text=text if is_object else str(entry if args is None else args)[:10_000],
+        name=shaped.name,
+        arguments=shaped.arguments,
+        text=shaped.text or _text(ours.get("text")) or None,
         start_s=_number(data.get("timestamp_start")),
         end_s=_number(data.get("timestamp_end")),
         status=_text(ours.get("status")) or None,

@@ -18,7 +18,7 @@ HEAD = """\
 voicebench: 1
 kind: tool_use
 suite: {name}
-stimulus: human
+stimulus: {stimulus}
 tools: tools.yaml
 speakers: speakers.yaml
 today: 2026-04-06
@@ -41,7 +41,8 @@ class Entry:
 
 def suite_text(name: str, root: Path, entries: Sequence[Entry]) -> str:
     """The suite file of one domain."""
-    head = HEAD.format(name=name, root=quoted(str(root)))
+    stimulus = "synthetic" if any(entry.labels.is_synthetic for entry in entries) else "human"
+    head = HEAD.format(name=name, root=quoted(str(root)), stimulus=stimulus)
     return head + "\n".join("\n".join(_scenario(entry)) + "\n" for entry in entries)
 
 

@@ -12,7 +12,7 @@ Json = Any
 
 
 class ShapedCall(NamedTuple):
-    """A call's tool and arguments. `arguments` is None where they are no JSON object; `text` is then what stood there."""
+    """A call's tool and arguments. `arguments` is None where they are no JSON object; `text` is what stood there."""
 
     name: str
     arguments: Mapping[str, Json] | None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
-from pytest_voicebench.alignment import AlignmentError, align
+from pytest_voicebench.alignment import Alignment, AlignmentError, align
 from pytest_voicebench.audio import Audio
 from pytest_voicebench.audio_files import AudioError, Channel, ChannelError, read_audio
 from pytest_voicebench.files import file_sha256
@@ -21,6 +23,9 @@ LOUDER_DB = 6.0
 """So much louder one channel must be than the other to be the one with the voice."""
 
 LOUD_ABOVE_FLOOR_DB = 20.0
+
+_PAUSE_TICKS = round(0.5 * RATE_HZ)  # speech after a shorter one belongs to the request
+_MOST_CUTS = 6
 
 Spans = tuple[tuple[float, float], ...]
 
@@ -107,9 +112,27 @@ def _voice_channel(path: Path) -> Channel:
 def _aligned(path: Path, audio: Audio, text: str, channel: Channel | None, remarks: list[str]) -> TimedRecording:
     if not text:
         raise AlignmentError("the release does not say its text")
-    found = align(audio, text)
+    found = _align_request(audio, text)
     timing = _timing(path, audio, spoken_part(found.speech, found.words), found.words, found.unsure)
     return TimedRecording(timing=timing, source="aligned", channel=channel, remarks=(*remarks, *found.remarks))
+
+
+def _align_request(audio: Audio, text: str) -> Alignment:
+    """The text laid on the recording, or on the part of it before speech that is not the text's. Raises AlignmentError.
+
+    Where others talk after the request, the whole recording does not fit; it is tried again without its last stretch
+    of speech, and so on.
+    """
+    try:
+        return align(audio, text)
+    except AlignmentError as error:
+        spans, refusal = detect_user_speech(audio), error
+    pauses = [a.end_ticks for a, b in pairwise(spans) if b.start_ticks - a.end_ticks >= _PAUSE_TICKS]
+    for end_ticks in pauses[: -_MOST_CUTS - 1 : -1]:
+        size = round((end_ticks + _PAUSE_TICKS // 2) * audio.rate_hz / RATE_HZ)
+        with suppress(AlignmentError):
+            return align(Audio(samples=audio.samples[:size], rate_hz=audio.rate_hz), text)
+    raise refusal
 
 
 def spoken_part(speech: Spans, words: tuple[tuple[str, float, float], ...]) -> Spans:

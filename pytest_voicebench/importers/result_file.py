@@ -91,7 +91,7 @@ def _check_fit(data: Mapping[str, Json], provider: str, scenario_id: str, speake
         found = data.get(key)
         if found is None and key != "example_id":
             continue
-        if found != wanted:
+        if found != wanted and not (key == "pid" and wanted in str(found)):
             raise StaleResult(f"its {key} is {str(found)[:60]!r}, not {wanted!r}: a result of something else")
 
 

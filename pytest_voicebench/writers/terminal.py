@@ -87,9 +87,10 @@ def _short_grids(agents: Sequence[AgentSummary], width: int) -> Iterator[Grid]:
 
 
 def _few_grids(agents: Sequence[AgentSummary], width: int) -> Iterator[Grid]:
-    """Tables 2 and 6."""
+    """Tables 2 and 6, and items with a known issue."""
     yield from _overall_tables(agents, width)
     yield from _latency_tables(agents)
+    yield from tables.breakdown(*KNOWN_ISSUES, _blocks(agents, width))
 
 
 def _benchmark_tables(agents: Sequence[AgentSummary], width: int) -> Iterator[Grid]:

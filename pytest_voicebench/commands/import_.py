@@ -88,10 +88,10 @@ def result_lines(run: SavedRun, out: Path) -> list[str]:
 
 
 def _grouped(found: Sequence[tuple[str, str]]) -> list[str]:
-    """Each warning once, with how many items have it where they are several."""
+    """Of pairs (item, text) each text once, with how many items have it where they are several."""
     items: dict[str, list[str]] = {}
-    for warning, item in found:
-        items.setdefault(warning, []).append(item)
+    for item, text in found:
+        items.setdefault(text, []).append(item)
     return [
         f"{names[0]}: {text}" if len(names) == 1 else f"{len(names)} items: {text}" for text, names in items.items()
     ]

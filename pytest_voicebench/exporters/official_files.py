@@ -134,7 +134,7 @@ def _calls(held: Conversation | None) -> tuple[list[Json], list[Json]]:
 
 def _call(call: Call, raw_start_s: float | None) -> Json:
     start_s = raw_start_s if raw_start_s is not None else (to_seconds(call.at_ticks) if call.timed else None)
-    end_s = start_s if call.finished_ticks is None else to_seconds(call.finished_ticks)
+    end_s = None if call.finished_ticks is None else to_seconds(call.finished_ticks)
     ours = {"status": call.status, "reason": call.reason, "result": call.result, "text": call.arguments_text}
     if call.answered_ticks is not None:
         ours["answered_s"] = to_seconds(call.answered_ticks)

@@ -36,6 +36,7 @@ from pytest_voicebench.saved_run import SavedRun
 from pytest_voicebench.scenario import Scenario
 
 Json = Any
+Scenarios = dict[tuple[str, str], Scenario]
 
 
 class ExportRefused(Exception):  # noqa: N818 - says what is the case, for a person
@@ -87,9 +88,7 @@ def provider_name(agent: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "_", agent).strip("._") or "agent"
 
 
-def _export(
-    run: SavedRun, result: Result, stage: Path, provider: str, scenarios: dict[str, Scenario], found: Exported
-) -> None:
+def _export(run: SavedRun, result: Result, stage: Path, provider: str, scenarios: Scenarios, found: Exported) -> None:
     held = _conversation(run, result, found)
     expected = _expected(result, held, scenarios, found)
     if result.outcome == "skipped" or expected is None:
@@ -137,12 +136,10 @@ def _recording(run: SavedRun, result: Result, found: Exported) -> Recording | No
         return None
 
 
-def _expected(
-    result: Result, held: Conversation | None, scenarios: dict[str, Scenario], found: Exported
-) -> Expected | None:
+def _expected(result: Result, held: Conversation | None, scenarios: Scenarios, found: Exported) -> Expected | None:
     facts = result.facts
-    scenario = scenarios.get(facts.scenario_sha256)
-    if scenario is not None and scenario.id == facts.scenario_id and scenario.expect_sha256 == facts.expect_sha256:
+    scenario = scenarios.get((facts.scenario_id, facts.scenario_sha256))
+    if scenario is not None and scenario.expect_sha256 == facts.expect_sha256:
         return expected_of(scenario)
     expected = expected_by_scores(result, held)
     if expected is not None:
@@ -150,14 +147,14 @@ def _expected(
     return expected
 
 
-def _scenarios(suites: Sequence[Path], found: Exported) -> dict[str, Scenario]:
-    """Scenarios by fingerprint. A suite that cannot be read is a remark: the scores hold what was expected, too."""
-    known: dict[str, Scenario] = {}
+def _scenarios(suites: Sequence[Path], found: Exported) -> Scenarios:
+    """Scenarios by id and fingerprint. A suite that cannot be read is a remark: the scores hold the calls, too."""
+    known: Scenarios = {}
     for path in suites:
         files = sorted(p for p in path.glob("*.yaml") if is_suite_file(p)) if path.is_dir() else [path]
         for file in files:
             try:
-                known |= {scenario.sha256: scenario for scenario in load_suite(file).scenarios}
+                known |= {(scenario.id, scenario.sha256): scenario for scenario in load_suite(file).scenarios}
             except SuiteError as error:
                 found.remarks.append(f"suite: {error.problems[0]}")
     return known

@@ -34,6 +34,7 @@ class ReleasedFolder:
     """One folder `<scenario>_<24 hex digits of the speaker>`. `metadata` is None where nothing describes it."""
 
     path: Path
+    root: Path
     scenario_id: str
     speaker: str
     metadata: Mapping[str, Json] | None = None
@@ -125,7 +126,9 @@ def _folders(root: Path, described: Mapping[str, Mapping[str, Json]], remarks: l
             remarks.append(f"{path.name}: not named <scenario>_<24 hex digits of the speaker>")
             continue
         metadata = _metadata(path, match["scenario"], described, remarks)
-        yield ReleasedFolder(path=path, scenario_id=match["scenario"], speaker=match["speaker"], metadata=metadata)
+        yield ReleasedFolder(
+            path=path, root=root.resolve(), scenario_id=match["scenario"], speaker=match["speaker"], metadata=metadata
+        )
 
 
 def _metadata(

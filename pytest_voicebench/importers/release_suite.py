@@ -17,7 +17,9 @@ from pytest_voicebench.importers.recording_timing import TimedRecording, timed_r
 from pytest_voicebench.importers.release import ImportRefused, Release, ReleasedFolder
 from pytest_voicebench.importers.suite_text import Entry, speakers_text, suite_text
 from pytest_voicebench.importers.wrong_labels import with_known_issues
+from pytest_voicebench.loading import SuiteError, check_distinct, is_suite_file, load_suite
 from pytest_voicebench.loading.fields import NAME, RESERVED
+from pytest_voicebench.scenario import Suite
 from pytest_voicebench.shipped_suites import shipped_suites
 from pytest_voicebench.timing_file import write_timing
 
@@ -79,6 +81,7 @@ def import_release(
     try:
         stage.mkdir(parents=True)
         found = write_suite(release, stage, _suite_name(out), with_words=with_words, progress=progress)
+        load_suites(stage)
         if out.exists():
             shutil.rmtree(out)
         stage.rename(out)
@@ -108,6 +111,20 @@ def write_suite(
         _write(folder / _file_name(domain), suite_text(name, release.root, of_domain))
     _write(folder / MARKER_NAME, json.dumps({"from": "fdb3", "words": with_words}) + "\n")
     return found
+
+
+def load_suites(folder: Path) -> list[Suite]:
+    """The suites of a folder, or of a file. Raises ImportRefused where there is none, or one has a mistake."""
+    paths = [folder] if folder.is_file() else sorted(path for path in folder.glob("*.yaml") if is_suite_file(path))
+    if not paths:
+        raise ImportRefused(f"{folder}: no suite there (a suite's first key is voicebench: 1)")
+    try:
+        suites = [load_suite(path) for path in paths]
+        check_distinct(suites)
+    except SuiteError as error:
+        more = f" (and {len(error.problems) - 1} more mistakes)" if len(error.problems) > 1 else ""
+        raise ImportRefused(f"{error.problems[0]}{more}") from None
+    return suites
 
 
 def shipped_files() -> dict[str, str]:
@@ -187,6 +204,10 @@ def _entry(
         try:
             if folder.audio is None:
                 raise AudioError(f"{folder.name}: no input.wav")
+            if not folder.audio.resolve().is_relative_to(folder.root):
+                raise AudioError(
+                    f"{folder.audio}: a link that leads out of the release, where nothing is read; copy it"
+                )
             timed[folder.speaker] = timed_recording(folder.audio, labels.said, with_words=with_words)
         except AudioError as error:
             found.left_out.append(str(error).replace(f"{folder.path}", folder.name))

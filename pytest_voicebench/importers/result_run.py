@@ -18,10 +18,9 @@ from pytest_voicebench.conversation_files import save_conversation
 from pytest_voicebench.facts import facts_of
 from pytest_voicebench.importers.agent_track import Side
 from pytest_voicebench.importers.release import FOLDER, ImportRefused, Release, ReleasedFolder
-from pytest_voicebench.importers.release_suite import DEFAULT_NAME, write_suite
+from pytest_voicebench.importers.release_suite import DEFAULT_NAME, load_suites, write_suite
 from pytest_voicebench.importers.reported_conversation import conversation_of
 from pytest_voicebench.importers.result_file import StaleResult, read_result_file
-from pytest_voicebench.loading import SuiteError, check_distinct, is_suite_file, load_suite
 from pytest_voicebench.metrics.official import official_card
 from pytest_voicebench.plan import Plan, suite_hashes, write_plan
 from pytest_voicebench.result import ErrorKind, Facts, Result
@@ -122,15 +121,7 @@ def _suites(release: Release, given: Path | None, temporary: Path, progress: Pro
     folder = temporary if given is None else given
     if given is None:
         write_suite(release, temporary, DEFAULT_NAME, with_words=False, progress=progress)
-    paths = [folder] if folder.is_file() else sorted(path for path in folder.glob("*.yaml") if is_suite_file(path))
-    if not paths:
-        raise ImportRefused(f"{folder}: no suite there (a suite's first key is voicebench: 1)")
-    try:
-        suites = [load_suite(path) for path in paths]
-        check_distinct(suites)
-    except SuiteError as error:
-        more = f" (and {len(error.problems) - 1} more mistakes)" if len(error.problems) > 1 else ""
-        raise ImportRefused(f"{error.problems[0]}{more}") from None
+    suites = load_suites(folder)
     home = Path("suites", DEFAULT_NAME) if given is None else (given.parent if given.is_file() else given)
     return [(suite, (home / suite.info.path.name).as_posix()) for suite in suites]
 

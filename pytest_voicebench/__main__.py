@@ -9,6 +9,7 @@ import sys
 
 COMMANDS = {
     "validate": ("pytest_voicebench.commands.validate:run", "check suite files without running them"),
+    "prove": ("pytest_voicebench.commands.prove:run", "prove that a suite fails agents that are wrong"),
     "suites": ("pytest_voicebench.commands.suites:run", "list the suites that travel with the package, or copy one"),
     "synthesize": ("pytest_voicebench.commands.synthesize:run", "speak the text of new scenarios"),
     "annotate": ("pytest_voicebench.commands.annotate:run", "make the timing file of a recording and its text"),
@@ -19,7 +20,10 @@ COMMANDS = {
     ),
     "export": ("pytest_voicebench.commands.export:run", "write a run in the layout of the official FDB-v3 scripts"),
     "report": ("pytest_voicebench.commands.report:run", "print a run's tables again"),
+    "judge": ("pytest_voicebench.commands.judge:run", "ask a judge about a run made earlier"),
+    "judge-check": ("pytest_voicebench.commands.judge_check:run", "measure a judge against labelled controls"),
     "merge": ("pytest_voicebench.commands.merge:run", "join run folders, or lay a rerun over a run"),
+    "compare": ("pytest_voicebench.commands.compare:run", "say which items and which scores moved between two runs"),
 }
 
 

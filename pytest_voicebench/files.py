@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import uuid
 from contextlib import suppress
 from pathlib import Path
@@ -31,3 +32,17 @@ def file_sha256(path: Path) -> str:
     """SHA-256 of the file's bytes, 64 hex digits. Raises OSError where it cannot be read."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """The file under another name too: a hard link where the disk allows it, else a copy. Raises OSError.
+
+    A file that is there already is replaced. A symbolic link is copied, so that the new name holds the content.
+    """
+    target.unlink(missing_ok=True)
+    try:
+        if source.is_symlink():
+            raise OSError
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)

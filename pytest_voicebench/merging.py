@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,6 +9,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from pytest_voicebench.conversation import AgentInfo
+from pytest_voicebench.files import link_or_copy
+from pytest_voicebench.judgement_files import write_judgements
 from pytest_voicebench.plan import UNKNOWN_AGENT, write_plan
 from pytest_voicebench.result import Result
 from pytest_voicebench.result_files import save_result
@@ -141,7 +142,8 @@ def merge_text(merge: Merge, run: SavedRun, rerun: SavedRun) -> str:
 
 
 def write_merge(merge: Merge, run: SavedRun, rerun: SavedRun, out: Path) -> SavedRun:
-    """A run folder that stands alone: plan, results, evidence (hard links where possible), summary.json, junit.xml.
+    """A run folder that stands alone: plan, results, evidence (hard links where possible), what judges said of each
+    result taken, summary.json, junit.xml.
 
     Gives the run as read back from it. Raises MergeRefused where `out` exists, or a result's folder lies outside its
     run.
@@ -162,6 +164,12 @@ def write_merge(merge: Merge, run: SavedRun, rerun: SavedRun, out: Path) -> Save
     for result in merge.results:
         if result.outcome != "not_run":
             save_result(out, result)
+    judgements = [
+        *(j for j in run.judgements if j.item_id not in taken),
+        *(j for j in rerun.judgements if j.item_id in taken),
+    ]
+    if judgements:
+        write_judgements(out, judgements)
     merged = load_run(out)
     summary = merged.summary()
     write_summary(out, summary)
@@ -179,11 +187,8 @@ def _evidence(run_folder: Path, folder: str) -> tuple[Path, str]:
 def _link(evidence: Iterable[tuple[Path, str]], out: Path) -> None:
     for source, folder in evidence:
         if source.is_dir():
-            shutil.copytree(source, out / folder, copy_function=_link_or_copy, dirs_exist_ok=True)
+            shutil.copytree(source, out / folder, copy_function=_linked, dirs_exist_ok=True)
 
 
-def _link_or_copy(source: str, target: str) -> None:
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copy2(source, target)
+def _linked(source: str, target: str) -> None:
+    link_or_copy(Path(source), Path(target))

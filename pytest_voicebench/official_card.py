@@ -55,11 +55,21 @@ class ToolSelection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Differing:
+    """An argument that was given and is not equal to the expected one."""
+
+    argument: str
+    expected: Json
+    actual: Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OfficialCall:
     """One expected call and what came of it: `score` is 1.0 for a match, else 0.0.
 
     `argument`, `expected` and `actual` tell of the first argument that was missing or differed, in the order in which
-    the scenario writes them; None otherwise. `reason` says the same in words.
+    the scenario writes them; None otherwise. `reason` says the same in words. `lacking` and `differing` are all of
+    them, for a judge to look at.
     """
 
     tool: str
@@ -69,6 +79,8 @@ class OfficialCall:
     argument: str | None = None
     expected: Json = None
     actual: Json = None
+    lacking: tuple[str, ...] = ()
+    differing: tuple[Differing, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

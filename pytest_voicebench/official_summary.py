@@ -84,6 +84,22 @@ class OfficialAgent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OfficialJudgedAgent:
+    """The official scores of one agent with a judge's verdicts in place of exact equality.
+
+    `response_quality` is over items whose turn was taken, `response_quality_all` over all. Items with a question that
+    is unjudged are left out, and counted in `unjudged`; above 2 % of them everything is withheld, and `scores` is None.
+    """
+
+    name: str
+    unjudged: int
+    withheld: str | None
+    scores: OfficialAgent | None
+    response_quality: OfficialMean | None
+    response_quality_all: OfficialMean | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OfficialSummary:
     """The official scores of a run. `agents` is empty where no item has any; `notes` then says so.
 

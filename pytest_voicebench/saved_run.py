@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_voicebench.codec import CodecError
+from pytest_voicebench.judgement import Judgement
+from pytest_voicebench.judgement_files import read_judgements
 from pytest_voicebench.plan import Plan, completed, read_plan
 from pytest_voicebench.result import Result
 from pytest_voicebench.result_files import RESULTS_NAME, ResultLog, RunUnreadable, read_results
@@ -19,12 +21,16 @@ Json = Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedRun:
-    """A run's folder as data: one result for each planned item. `notes` name what could not be read."""
+    """A run's folder as data: one result for each planned item, and what judges said about them.
+
+    `notes` name what could not be read.
+    """
 
     folder: Path
     plan: Plan
     results: tuple[Result, ...]
     notes: tuple[str, ...] = ()
+    judgements: tuple[Judgement, ...] = ()
 
     @property
     def name(self) -> str:
@@ -33,13 +39,14 @@ class SavedRun:
 
     @property
     def header(self) -> Mapping[str, Json]:
-        """How the run was made; at least its name."""
-        return {"run": self.name, **self.plan.header}
+        """How the run was made; at least its name. `judge` is there where one was asked."""
+        judges = list(dict.fromkeys(f"{j.judge.model} at {j.judge.host}" for j in self.judgements))
+        return {"run": self.name, **self.plan.header, **({"judge": "; ".join(judges)} if judges else {})}
 
     def summary(self) -> Summary:
         """The summary of its results, computed now. Raises RunUnreadable for figures too large to sum up."""
         try:
-            return summarize(self.results, self.header)
+            return summarize(self.results, self.header, self.judgements)
         except OverflowError as error:
             raise RunUnreadable(f"{self.folder / RESULTS_NAME}: holds a figure too large to sum up: {error}") from None
 
@@ -57,12 +64,15 @@ def load_run(folder: Path) -> SavedRun:
         raise RunUnreadable(str(error)) from None
     ended_early = plan is not None and not (folder / RESULTS_NAME).exists()
     log = ResultLog(results=()) if ended_early else read_results(folder)
+    judged = read_judgements(folder)
+    notes = (*log.notes, *judged.notes)
     if plan is not None:
         rows = tuple(_told(row, log) for row in completed(plan, log.results))
-        return SavedRun(folder=folder, plan=plan, results=rows, notes=log.notes)
+        return SavedRun(folder=folder, plan=plan, results=rows, notes=notes, judgements=judged.judgements)
     plan = _plan_of(log.results)
     note = f"{folder}: no plan.json, so items that never ran are not counted"
-    return SavedRun(folder=folder, plan=plan, results=completed(plan, log.results), notes=(*log.notes, note))
+    rows = completed(plan, log.results)
+    return SavedRun(folder=folder, plan=plan, results=rows, notes=(*notes, note), judgements=judged.judgements)
 
 
 def _told(row: Result, log: ResultLog) -> Result:

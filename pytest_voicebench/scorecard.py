@@ -11,6 +11,7 @@ Json = Any
 ScoreSet = Literal["voicebench", "official"]
 Verdict = Literal["match", "mismatch", "cannot_tell"]
 WrongCause = Literal["stale", "misheard", "invented", "other"]
+RollbackVerdict = Literal["held", "repaired", "stale", "no_call"]
 LatencyCause = Literal["interrupted", "no_reply", "censored", "late_blocks", "no_speech_detection", "no_user_end"]
 
 
@@ -106,6 +107,57 @@ class Manners:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """A counted call (index into counted_calls) made with values that the user took back: a premature commit.
+
+    `after_correction`: made when the correction had been heard, to the tick; None where nobody knows when that was.
+    """
+
+    call: int
+    at_s: float
+    executed: bool
+    after_correction: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rollback:
+    """One retraction of the scenario (by index) and what the agent made of it. Times in seconds on the timeline.
+
+    `verdict`: held = no premature commit, and a call holds the values in place of the retracted ones (or nothing is
+    left to call); repaired = the corrected call came after the last premature commit; stale = it did not; no_call =
+    neither the old nor the new values were called with. A corrected call that repairs was executed and matches the
+    expected call in every argument.
+
+    `heard_s`: the end of the phrase `until` in the user's words; None where it has no place there, and then nothing
+    that depends on it is known. `latency_s`: of a repaired one, from the moment when it could be repaired (the
+    correction was heard and the first premature commit made, whichever came last) to the corrected call; negative where
+    the agent corrected itself before the phrase was over. `final` holds the values in place of the retracted ones; None
+    where the whole call was taken back. `side_effect_left`: a tool that writes was executed with the retracted value,
+    and nothing shows that it was undone; None where nobody knows whether the tool writes. `said_*`: whether the agent
+    was heard to say these values; None where its words, or words for the value, are missing.
+    """
+
+    retraction: int
+    tool: str
+    retracted: Mapping[str, Json]
+    final: Mapping[str, Json] | None
+    verdict: RollbackVerdict
+    heard_s: float | None = None
+    commits: tuple[Commit, ...] = ()
+    corrected: int | None = None
+    corrected_s: float | None = None
+    latency_s: float | None = None
+    side_effect_left: bool | None = False
+    said_retracted: bool | None = None
+    said_final: bool | None = None
+
+    @property
+    def repaired(self) -> bool | None:
+        """Whether the corrected call followed; None without a premature commit, or where no call could repair it."""
+        return None if not self.commits or self.final is None else self.verdict == "repaired"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Scorecard:
     """All scores of one item. `passed` = tools_ok and args_ok and spoke, and every requirement that gates."""
 
@@ -130,8 +182,21 @@ class Scorecard:
     surplus: tuple[int, ...] = ()  # counted calls (indexes) that no expected call was paired with
     surplus_tools: tuple[str, ...] = ()  # the tools of those calls, in the same order
     premature_commits: tuple[int, ...] = ()  # counted calls that match a retracted entry
+    rollback: tuple[Rollback, ...] = ()  # one for each retraction of the scenario, in its order
     times: Times = field(default_factory=Times)
     manners: Manners
     turns: tuple[TurnScore, ...] = ()
     wrong_causes: Mapping[WrongCause, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    @property
+    def rollback_latencies_s(self) -> list[float]:
+        """One rollback latency for each corrected call that repaired something.
+
+        A call that answers several corrections cannot come before the last of them, and counts from there.
+        """
+        found: dict[int, float] = {}
+        for entry in self.rollback:
+            if entry.latency_s is not None and entry.corrected is not None:
+                found[entry.corrected] = min(entry.latency_s, found.get(entry.corrected, entry.latency_s))
+        return list(found.values())

@@ -11,11 +11,11 @@ from pytest_voicebench.metrics.calls import call_scores, in_order, surplus_calls
 from pytest_voicebench.metrics.causes import with_causes
 from pytest_voicebench.metrics.mentions import agent_words_heard, is_mentioned
 from pytest_voicebench.metrics.pairing import pair_calls
-from pytest_voicebench.metrics.retraction import premature_commits
+from pytest_voicebench.metrics.rollback import rollbacks
 from pytest_voicebench.metrics.timing import is_filler, is_preemptive, spoke_before_first_call, times
 from pytest_voicebench.metrics.turns import BACKCHANNEL_S, RESPONSE_TIMEOUT_S, greetings, turn_scores
 from pytest_voicebench.scenario import Requirement, Scenario
-from pytest_voicebench.scorecard import Manners, Pair, Scorecard, Times, TurnScore, WrongCause
+from pytest_voicebench.scorecard import Manners, Pair, Rollback, Scorecard, Times, TurnScore, WrongCause
 from pytest_voicebench.validity import LATE_P99_S, blocks_were_late
 
 SCORE_SET = "voicebench"
@@ -35,6 +35,8 @@ RULES: Mapping[str, str | float] = {
     "response_timeout_s": RESPONSE_TIMEOUT_S,
     "late_blocks_p99_above_s": LATE_P99_S,
     "tool_stall_above_s": TOOL_STALL_S,
+    "premature_commit": "a counted call with all the arguments of a retracted entry, where nobody wants that value",
+    "rollback_latency": "from the correction heard, or the first premature commit if later, to the corrected call",
     "percentiles": "linear",
     "intervals": "Wilson 95 %",
     "judge": "none",
@@ -52,14 +54,15 @@ def score(scenario: Scenario, conversation: Conversation) -> Scorecard:
     rules, calls = rules_of(scenario), conversation.counted_calls
     pairs = with_causes(scenario, conversation, pair_calls(scenario.expect.calls, calls, rules), rules)
     turns = turn_scores(conversation)
-    measured = times(conversation, turns, pairs, late=blocks_were_late(conversation))
+    late = blocks_were_late(conversation)
+    measured = times(conversation, turns, pairs, late=late)
     manners = _manners(scenario, conversation, turns, pairs)
     checks = _checks(scenario, conversation, pairs, manners)
     requirements = {r.text or r.name: _required(r, checks, measured) for r in scenario.expect.pass_requires}
     surplus, numbers = surplus_calls(pairs, len(calls)), call_scores(pairs, len(calls))
     tools_ok = not surplus and all(p.actual is not None for p in pairs)
     args_ok = all(p.matches for p in pairs)
-    premature = premature_commits(scenario.retracted, calls, pairs, rules)
+    rollback = rollbacks(scenario, conversation, pairs, rules, late=late)
     gating = {r.name for r in scenario.expect.pass_requires}
     return Scorecard(
         score_set="voicebench",
@@ -80,12 +83,13 @@ def score(scenario: Scenario, conversation: Conversation) -> Scorecard:
         pairs=pairs,
         surplus=surplus,
         surplus_tools=tuple(calls[n].name for n in surplus),
-        premature_commits=premature,
+        premature_commits=tuple(sorted({c.call for r in rollback for c in r.commits})),
+        rollback=rollback,
         times=measured,
         manners=manners,
         turns=turns,
         wrong_causes=_causes(pairs),
-        notes=_notes(conversation, turns, pairs, premature),
+        notes=_notes(conversation, turns, pairs, rollback),
     )
 
 
@@ -154,13 +158,15 @@ def _stalled(call: Call) -> bool:
 
 
 def _notes(
-    conversation: Conversation, turns: Sequence[TurnScore], pairs: Sequence[Pair], premature: Sequence[int]
+    conversation: Conversation, turns: Sequence[TurnScore], pairs: Sequence[Pair], rollback: Sequence[Rollback]
 ) -> tuple[str, ...]:
     """Fixed words that a reader of the item should see."""
     found = [note for p in pairs for a in p.arguments for note in a.notes]
     found += [f"{c.status}_call" for c in conversation.calls if c.status != "executed"]
-    if any(conversation.counted_calls[n].status == "executed" for n in premature):
+    if any(commit.executed for r in rollback for commit in r.commits):
         found.append("stale_execution")
+    if any(r.side_effect_left for r in rollback):
+        found.append("side_effect_left")
     if conversation.agent_speech is None:
         found.append("no_speech_detection")
     if any(t.interruptions_in_pause for t in turns):

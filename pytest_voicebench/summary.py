@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_voicebench.official_summary import OfficialSummary
+from pytest_voicebench.judgement import Judge
+from pytest_voicebench.official_summary import OfficialJudgedAgent, OfficialSummary
 
 Json = Any
 
@@ -151,12 +152,26 @@ class SurplusRow:
     calls: int
 
 
+NOTHING_RATED = Rate(value=None, k=0, n=0, low=None, high=None)
+NOTHING_MEASURED = Distribution(mean=None, p50=None, p95=None, stdev=None, n=0)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commits:
-    """Calls made with values that the user took back: items with at least one, of items with a retraction."""
+    """Calls made with values that the user took back: items with at least one, of items with a retraction.
+
+    `before_correction`: such calls made before the correction was heard, of those for which that is known.
+    `repaired_rate`: items in which every such call was followed by the corrected one, of items with such calls.
+    `rollback_latency_s`: one value for each corrected call that repaired something, from the last correction that it
+    answers. `side_effects_left`: items in which a write with a retracted value stayed, of items with such calls.
+    """
 
     premature_commit_rate: Rate
     calls: int
+    before_correction: Rate = NOTHING_RATED
+    repaired_rate: Rate = NOTHING_RATED
+    rollback_latency_s: Distribution = NOTHING_MEASURED
+    side_effects_left: Rate = NOTHING_RATED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,11 +213,78 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedScore:
+    """A figure that rests on a judge: the mean of n judged items, with the Wilson interval where each counts 0 or 1.
+
+    `asked` and `unjudged` count questions. `least` and `most` are the figure over all items were every unjudged
+    question answered badly, or well. `withheld` is the reason why there is no figure though some was judged: value, low
+    and high are then None.
+    """
+
+    value: float | None
+    n: int
+    low: float | None
+    high: float | None
+    least: float | None
+    most: float | None
+    asked: int
+    unjudged: int
+    withheld: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedAgent:
+    """What one judge says about one agent; agents in the order of Summary.agents.
+
+    response_quality: items whose speech carried what was asked, of all valid items; a silent agent's counts 0 unasked.
+    argument_accuracy: as the exact one, arguments that the judge says mean the same counted as matches;
+    argument_accuracy_exact is that of the matchers. same_meaning: of arguments that no matcher accepted.
+    information_said: items in which a sentence carries the information, of those in which the agent spoke;
+    information_latency_s: from the user's end to that sentence, of clean turns whose words have times.
+    """
+
+    name: str
+    response_quality: JudgedScore
+    argument_accuracy: JudgedScore
+    argument_accuracy_exact: Mean
+    same_meaning: JudgedScore
+    information_said: JudgedScore
+    information_latency_s: Distribution
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeSummary:
+    """One judge's verdicts on a run. They change no outcome and no score beside them.
+
+    asked = judged + unjudged; `cached` are those of the judged that cost nothing this time. Tokens and `cost` are what
+    the newest judging took; `cost` is None unless prices were set, and in their unit. `judged_from` and `judged_until`
+    bound when the verdicts were given. `output_formats`: how many answers were asked for in which format.
+    `official` is the set "official-judged(ours)": the official rules and denominators under our prompts, agents in the
+    same order; it is empty where the run has no official scores.
+    """
+
+    judge: Judge
+    judged_from: str | None
+    judged_until: str | None
+    asked: int
+    judged: int
+    unjudged: int
+    unjudged_causes: Mapping[str, int]
+    cached: int
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+    output_formats: Mapping[str, int]
+    agents: tuple[JudgedAgent, ...]
+    official: tuple[OfficialJudgedAgent, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
     """A run. `header` is what the caller says about it (name, time, versions, options); all else follows from results.
 
     `stimulus` is synthetic, human or mixed; `notices` head every output. `official` holds the other score set, with the
-    agents in the same order.
+    agents in the same order. `judge` has an entry for each judge that was asked about the run, never one for two.
     """
 
     schema_version: int
@@ -216,3 +298,4 @@ class Summary:
     agents: tuple[AgentSummary, ...]
     tables: tuple[Table, ...]
     official: OfficialSummary | None = None
+    judge: tuple[JudgeSummary, ...] = ()

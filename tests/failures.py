@@ -9,7 +9,7 @@ from builders import call, conversation, expected, heard, scenario, turn
 
 from pytest_voicebench.conversation import Conversation
 from pytest_voicebench.scenario import Retraction, Scenario
-from pytest_voicebench.scorecard import ArgumentScore, Manners, Pair, Scorecard, Times
+from pytest_voicebench.scorecard import ArgumentScore, Commit, Manners, Pair, Rollback, Scorecard, Times
 from pytest_voicebench.writers.failure import failure_text
 
 Item = tuple[Scenario, Conversation, Scorecard]
@@ -92,7 +92,19 @@ def stale() -> Item:
         tool_call_latency_s=-2.27,
         task_completion_latency_s=2.56,
     )
-    return item, talk, card(pair, premature_commits=(0,), times=times, diagnostics={"mentions": False, "order": True})
+    taken_back = Rollback(
+        retraction=0,
+        tool="search_flights",
+        retracted={"destination": "Rome"},
+        final={"destination": "Milan"},
+        verdict="stale",
+        heard_s=7.92,
+        commits=(Commit(call=0, at_s=7.15, executed=True, after_correction=False),),
+        said_retracted=True,
+        said_final=False,
+    )
+    checks = {"mentions": False, "order": True}
+    return item, talk, card(pair, premature_commits=(0,), rollback=(taken_back,), times=times, diagnostics=checks)
 
 
 def silent() -> Item:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import pkgutil
+import subprocess
+import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -138,6 +141,29 @@ def pytest_in_process(pytester: Any, monkeypatch: Any) -> Callable[..., Any]:
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
     write_conftest(pytester.path)
     return lambda *args, plugins=(): pytester.runpytest_inprocess(*plugin_arguments(*plugins), *args)
+
+
+XDIST = ("xdist.plugin",)
+
+
+def command(*args: str, plugins: Sequence[str] = XDIST) -> list[str]:
+    """What starts pytest in a process of its own; other plugins are named."""
+    return [sys.executable, "-m", "pytest", *plugin_arguments(*plugins), *args]
+
+
+def environment(**more: str) -> dict[str, str]:
+    """The environment of that process: this package, and no plugin that is not named."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "COV"))}
+    path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+    return kept | {"PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"} | more
+
+
+def run_apart(folder: Path, *args: str, plugins: Sequence[str] = XDIST, **more: str) -> tuple[int, str]:
+    """A finished run of pytest in the folder, in a process of its own: status, output."""
+    done = subprocess.run(
+        command(*args, plugins=plugins), cwd=folder, env=environment(**more), capture_output=True, timeout=120
+    )
+    return done.returncode, (done.stdout + done.stderr).decode(errors="replace")
 
 
 def latest_run(folder: Path) -> Path:

@@ -134,7 +134,14 @@ def an_agent(name: str = "local", *, shift: int = 0, **changes: Any) -> AgentSum
             neither=75,
             spoke_before_first_call=rate(14, 93),
         ),
-        "commits": Commits(premature_commit_rate=rate(5, 17), calls=6),
+        "commits": Commits(
+            premature_commit_rate=rate(5, 17),
+            calls=6,
+            before_correction=rate(4, 6),
+            repaired_rate=rate(3, 5),
+            rollback_latency_s=seconds(2.0, 3),
+            side_effects_left=rate(1, 5),
+        ),
         "wrong_arguments": {"stale": 4, "misheard": 11, "invented": 2, "other": 5},
         "surplus_calls": (
             SurplusRow(domain="housing_location", tool="search_flights", tool_domain="travel_identity", calls=8),

@@ -50,13 +50,15 @@ TESTED: dict[str, str] = {  # entry -> file::test, without `test_`; several, one
     "B15": f"{CALLS} matchers::case_counts_where_the_scenario_says_exact",
     "B16": f"{CALLS} matchers::aliases_are_further_right_values",
     "B17": f"{CALLS} matchers::a_value_outside_the_enum_is_noted",
-    "B19": f"{CALLS} fault_scores::a_side_effect_before_the_correction_stays_and_a_call_taken_back_in_time_does_not",
+    "B19": f"{CALLS} fault_scores::a_side_effect_before_the_correction_stays_and_a_call_taken_back_in_time_does_not "
+    "rollback::each_retraction_has_one_story",
     "C1": "fault_runs::a_run_in_one_process_that_dies_keeps_what_was_done_and_can_be_reported "
     "report_faults::missing_results_stay_in_the_count_of_what_was_planned",
     "C3": "summarizing::success_is_a_predicate_of_an_item_not_a_sum_of_parts",
     "C4": "report_faults::two_speakers_of_one_scenario_are_two_items_and_one_scenario",
     "C5": "loading_mistakes::a_bad_file_is_refused_with_all_its_mistakes_each_on_its_line",
     "C7": "merging::results_that_must_not_stand_in_one_table_are_refused "
+    "plugin_rescore::a_scenario_whose_stimulus_changed_is_refused_with_what_changed "
     "loading::whatever_shapes_the_conversation_changes_its_hash",
     "C8": "report_faults::one_item_written_twice_counts_once",
     "C9": "report_faults::every_output_is_written_when_nobody_spoke "
@@ -72,7 +74,8 @@ TESTED: dict[str, str] = {  # entry -> file::test, without `test_`; several, one
     "summarizing::latencies_that_rest_on_less_than_half_of_the_items_are_warned_about",
     "E7": "fault_scores::a_greeting_is_neither_answer_nor_interruption",
     "E8": "fault_scores::a_call_before_the_users_end_is_counted_and_its_time_is_signed "
-    "summarizing::signed_tool_latency_and_the_non_negative_one_both_have_their_n",
+    "summarizing::signed_tool_latency_and_the_non_negative_one_both_have_their_n "
+    "published_lines::table_8_comes_back_line_by_line",
     "E9": "turns::the_first_call_is_the_earliest_not_the_first_logged",
     "E12": "validity::calls_outside_the_conversation_were_timed_by_another_clock",
     "E13": "turns::late_blocks_make_latencies_unmeasured_but_not_the_rest "
@@ -89,7 +92,9 @@ TESTED: dict[str, str] = {  # entry -> file::test, without `test_`; several, one
     "H4": f"{CALLS} toolbox::an_unknown_tool_is_rejected_and_its_arguments_are_kept",
     "H5": "fault_scores::a_side_effect_before_the_correction_stays_and_a_call_taken_back_in_time_does_not "
     "fault_scores::a_call_taken_back_before_it_ran_is_shown_and_does_not_count "
-    "duplex::a_call_taken_back_after_it_ran_stays_executed",
+    "duplex::a_call_taken_back_after_it_ran_stays_executed "
+    "rollback::a_write_with_the_old_value_stays_unless_the_state_shows_that_it_went "
+    "rollback::a_commit_that_was_repaired_is_still_a_call_that_nobody_asked_for",
     "H7": "duplex::calls_of_one_response_are_answered_together_when_it_ends",
     "H8": "fault_scores::a_result_that_takes_long_to_reach_the_agent_is_recorded_and_noted",
     "H9": f"{CALLS} fault_scores::a_call_told_twice_runs_once_and_is_answered_once",
@@ -145,7 +150,7 @@ TESTED: dict[str, str] = {  # entry -> file::test, without `test_`; several, one
 
 WAITS = {  # entry, or the part of it that no test here covers -> what it needs
     "C5": "the importer: a folder of recordings without a scenario",
-    "C7": "rescoring and imports: results of an older scenario are refused today where runs are merged",
+    "C7": "the importer: results of an older scenario; they are refused where runs are merged or rescored",
     "C8": "the importer: a backup folder; in our layout one item is one line, whatever folders lie about",
     "C13": "repeats of an item, and pass^k",
     "E3": "the importer: an end of 0 without word times; a user's end that is unknown is already None",

@@ -500,6 +500,13 @@ def test_whatever_bytes_a_file_or_a_recording_holds_there_is_one_result(
         assert run.results[0].outcome == "error"
 
 
+def test_where_the_users_words_are_unknown_no_value_is_called_invented(root: Path) -> None:
+    result(add(root, data=metadata(text="")), actual_tool_calls=[call(order_id="Z1")])
+    found, _ = one(root)
+    assert found.scorecard is not None
+    assert found.scorecard.wrong_causes == {"other": 1}
+
+
 def test_the_users_words_are_only_evidence_where_nothing_better_is_known(root: Path) -> None:
     result(add(root, kind=None), latency={"input_duration_s": 9.0})
     found, held = one(root)

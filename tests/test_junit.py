@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from failures import card
+from failures import card, stale
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from results import a_result
@@ -55,6 +55,28 @@ def test_properties_of_items_stand_on_the_suite_under_the_items_name(tmp_path: P
     assert found["c.attempts"] == "error"
     assert "a.argument_accuracy" not in found
     assert found["voicebench.local.pass_at_1"] == "0.6"
+
+
+def test_an_item_with_a_retraction_tells_what_became_of_it() -> None:
+    _, _, stale_card = stale()
+    found = item_properties(replace(a_result("a", "failed"), scorecard=stale_card))
+    assert found["premature_commit"] is True
+    assert str(found["rollback"]).startswith('search_flights destination "Rome" -> "Milan": called with')
+    assert "rollback_latency_s" not in found  # never repaired
+    (entry,) = stale_card.rollback
+    repaired = replace(stale_card, rollback=(replace(entry, verdict="repaired", corrected=1, latency_s=1.5),))
+    assert item_properties(replace(a_result("a", "failed"), scorecard=repaired))["rollback_latency_s"] == 1.5
+    assert not {"premature_commit", "rollback"} & set(
+        item_properties(replace(a_result("a", "failed"), scorecard=card()))
+    )
+
+
+def test_a_run_tells_how_often_values_taken_back_were_used_and_repaired() -> None:
+    found = run_properties(a_summary(an_agent()))
+    assert found["voicebench.local.premature_commit_rate"] == 5 / 17
+    assert found["voicebench.local.repaired_rate"] == 0.6
+    assert found["voicebench.local.rollback_latency_s.p50"] == 1.75
+    assert not any("premature" in name for name in run_properties(a_summary(a_mute_agent())))
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)

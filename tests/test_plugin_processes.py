@@ -14,35 +14,19 @@ from pathlib import Path
 import pytest
 from suites_for_pytest import (
     PASSING,
-    ROOT,
+    XDIST,
+    command,
+    environment,
     latest_run,
     outcomes,
-    plugin_arguments,
+    run_apart,
     scenario_yaml,
     summary_of,
     write_conftest,
     write_suite,
 )
 
-XDIST = ("xdist.plugin",)
-
-
-def command(*args, plugins=XDIST):
-    return [sys.executable, "-m", "pytest", *plugin_arguments(*plugins), *args]
-
-
-def environment(**more):
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "COV"))}
-    path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
-    return kept | {"PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"} | more
-
-
-def run(folder, *args, plugins=XDIST, **more):
-    """A finished run of pytest in the folder: status, output."""
-    done = subprocess.run(
-        command(*args, plugins=plugins), cwd=folder, env=environment(**more), capture_output=True, timeout=120
-    )
-    return done.returncode, (done.stdout + done.stderr).decode(errors="replace")
+run = run_apart
 
 
 def suite(folder, n=3, conftest=""):

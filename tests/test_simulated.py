@@ -14,7 +14,7 @@ from pytest_voicebench.runner import Runner
 from pytest_voicebench.scoring import score
 from pytest_voicebench.speech import detect_speech
 from pytest_voicebench.validity import blocks_were_late, measurement_problems
-from tests import profile_suite
+from tests import profile_suite, stage
 from tests.servers.socket_agent import SocketAgent, simulated_server
 from tests.stage import hold
 
@@ -190,3 +190,22 @@ def test_mix_gives_every_item_one_behaviour_by_its_id_whatever_else_runs(scenari
 def test_an_unknown_behaviour_is_named_with_those_that_exist(scenarios):
     with pytest.raises(ValueError, match=r"unknown behaviour 'orcale'.*oracle"):
         build(scenarios[0], behaviour="orcale")
+
+
+@pytest.mark.parametrize("patience_s", [0.5, 1.5, 5.0])
+def test_the_oracle_talks_long_enough_to_be_interrupted_and_stops_as_a_person_would(tmp_path, patience_s):
+    one, stop = stage.say(tmp_path, "one"), stage.say(tmp_path, "stop", when=stage.into_agent(patience_s))
+    scenario = stage.scenario(tmp_path, one, stop)
+    assert judged(scenario, hold(scenario, build(scenario))).passed
+    held = detect_speech(hold(scenario, build(scenario)))
+    cut_ticks = held.agent_speech[0].end_ticks - held.turns[1].start_ticks
+    assert 0 < cut_ticks / 24_000 <= 0.25
+
+
+def test_the_oracle_speaks_first_where_the_user_waits_for_it_and_a_silent_agent_does_not(tmp_path):
+    steps = [stage.say(tmp_path, "one", when=stage.after_agent(0.5)), stage.say(tmp_path, "two")]
+    scenario = stage.scenario(tmp_path, *steps)
+    card = judged(scenario, hold(scenario, build(scenario)))
+    assert (card.passed, card.manners.greetings) == (True, 1)
+    silent = detect_speech(hold(scenario, build(scenario, behaviour="silent_worker")))
+    assert (silent.ended, silent.agent_speech) == ("no_response", ())

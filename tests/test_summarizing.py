@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from pytest_voicebench.conversation import AgentInfo, Call
 from pytest_voicebench.result import Facts, Result
 from pytest_voicebench.scenario import Retraction
+from pytest_voicebench.scorecard import Commit, Rollback
 from pytest_voicebench.scoring import score
 from pytest_voicebench.summarizing import summarize
 from pytest_voicebench.summary import AgentSummary, Scores
@@ -288,6 +289,55 @@ def test_premature_commits_are_counted_over_items_with_a_retraction() -> None:
     assert (found.commits.premature_commit_rate.k, found.commits.premature_commit_rate.n) == (1, 2)
     assert found.commits.calls == 1
     assert found.wrong_arguments == {"invented": 1, "stale": 1}
+
+
+def rolled_back(item_id: str, **changes: Any) -> Result:
+    """A result with one retraction, called with at 5 s; `changes` are of its Rollback."""
+    made = Commit(call=0, at_s=5.0, executed=True, after_correction=False)
+    values: dict[str, Any] = {"retraction": 0, "tool": "weather", "retracted": {"city": "Rome"}, "verdict": "stale"}
+    values |= {"final": {"city": "Oslo"}, "commits": (made,), "heard_s": 6.0}
+    entries = tuple(Rollback(**(values | more)) for more in changes.pop("entries", [changes]))
+    found = result(item_id, OSLO, has_retraction=True)
+    assert found.scorecard is not None
+    calls = tuple(sorted({c.call for entry in entries for c in entry.commits}))
+    return replace(found, scorecard=replace(found.scorecard, rollback=entries, premature_commits=calls))
+
+
+def test_repairs_latencies_and_side_effects_are_over_items_with_a_premature_commit() -> None:
+    late = (Commit(call=0, at_s=7.0, executed=True, after_correction=True),)
+    unplaced = (Commit(call=0, at_s=7.0, executed=True),)
+    two = [{"verdict": "repaired", "corrected": 1, "latency_s": seconds} for seconds in (4.0, 1.0)]
+    results = [
+        rolled_back("repaired", verdict="repaired", corrected=1, latency_s=3.0),
+        rolled_back("one call for two corrections", entries=two),
+        rolled_back("half repaired", entries=[two[0], {"side_effect_left": True}]),
+        rolled_back("late", commits=late),
+        rolled_back("unplaced", commits=unplaced, heard_s=None, side_effect_left=None),
+        rolled_back("nothing to call", final=None),
+        rolled_back("held", verdict="held", commits=()),
+        missing("broken", "error"),
+    ]
+    found = only(results).commits
+    shown = {
+        name: (getattr(found, name).k, getattr(found, name).n)
+        for name in ("premature_commit_rate", "before_correction", "repaired_rate", "side_effects_left")
+    }
+    assert shown == {
+        "premature_commit_rate": (6, 7),
+        "before_correction": (4, 5),
+        "repaired_rate": (2, 5),
+        "side_effects_left": (1, 5),
+    }
+    latency = found.rollback_latency_s
+    assert (latency.n, latency.p50, latency.p95) == (3, 3.0, pytest.approx(3.9))  # 1.0, 3.0, 4.0
+
+
+def test_results_of_an_earlier_version_keep_their_commits_and_say_nothing_of_repairs() -> None:
+    early = result("a", call("weather", args={"city": "Rome"}), has_retraction=True)
+    assert early.scorecard is not None
+    found = only([replace(early, scorecard=replace(early.scorecard, rollback=()))]).commits
+    assert (found.premature_commit_rate.k, found.premature_commit_rate.n, found.repaired_rate.n) == (1, 1, 0)
+    assert (found.side_effects_left.value, found.rollback_latency_s.p50) == (None, None)
 
 
 def test_breakdowns_hold_every_item_once_per_group_it_is_in() -> None:

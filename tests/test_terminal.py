@@ -76,6 +76,16 @@ def test_silence_causes_and_surplus_calls_are_in_the_short_tables_where_there_ar
         assert title not in render_short(a_summary(fine), color=False)
 
 
+@pytest.mark.parametrize(("committed", "of", "whole", "short"), [(5, 17, 1, 1), (0, 17, 1, 0), (0, 0, 0, 0)])
+def test_self_correction_is_shown_of_runs_with_retractions_and_in_short_where_one_was_called_with(
+    committed: int, of: int, whole: int, short: int
+) -> None:
+    agent = an_agent()
+    summary = a_summary(replace(agent, commits=replace(agent.commits, premature_commit_rate=rate(committed, of))))
+    found = [page(summary, color=False).count("Self-correction: calls with values") for page in (render, render_short)]
+    assert found == [whole, short]
+
+
 def test_the_short_tables_show_five_kinds_of_surplus_calls() -> None:
     rows = tuple(SurplusRow(domain=None, tool=f"tool_{n}", tool_domain=None, calls=9 - n) for n in range(7))
     text = render_short(a_summary(replace(an_agent(), surplus_calls=rows)), color=False)

@@ -38,6 +38,12 @@ _VOICES = Path(__file__).with_name("voices")
 _LOUD_POWER = (32768.0 * 10 ** (-38 / 20)) ** 2
 """A block above this level is speech: rooms are quieter, the recordings louder."""
 
+_REACTION_S = 0.2
+"""How long a simulated agent that is interrupted goes on speaking; one that stopped at once was never interrupted."""
+
+_TALK_ON_S = 0.5
+"""How much longer than the user's patience a reply lasts that is to be interrupted."""
+
 _SEARCHED_BLOCKS = 400
 """How far into a recording its first loud block may lie."""
 
@@ -82,6 +88,8 @@ class SimulatedLine:
         self._events: asyncio.Queue[AgentEvent | None] = asyncio.Queue()
         self._ear = _Ear([s for s in scenario.steps if s.kind in ("say", "backchannel", "insert")])
         self._turns_left = sum(s.kind == "say" for s in scenario.steps)
+        self._reply_s = max((s.trigger.seconds for s in scenario.steps if s.trigger.kind == "into_agent"), default=0.0)
+        self._greets = _speaks_first(scenario.steps) and any(act.kind == "reply" for act in acts)
         self._zero_s = math.inf
         self._blocks = 0
         self._spoken = 0
@@ -94,6 +102,8 @@ class SimulatedLine:
         """Listen to one block."""
         # Blocks come late but never early: the earliest of them tells best when the first one left.
         self._zero_s = min(self._zero_s, self._loop.time() - self._blocks * BLOCK_S)
+        if self._greets and self._blocks == 0:
+            self._speak("reply")
         found = self._ear.hear(audio.samples)
         if found and found[0].kind == "say":
             step, blocks_ago = found
@@ -128,15 +138,18 @@ class SimulatedLine:
 
     async def _hear_turn(self, step: Step, start_s: float) -> None:
         """A turn has begun at `start_s`: stop talking, and act out what follows it."""
+        again = self._acting is not None or self._greets
         if self._acting:
             self._acting.cancel()
-            self._events.put_nowait(PlaybackClear())
         self._turns_left -= 1
         acts = self._plan if self._turns_left <= 0 else _reply_only(self._plan)
         end_s = start_s + to_seconds(to_ticks(step.timing.speech[-1][1])) if step.timing else start_s
-        self._acting = asyncio.create_task(self._act(acts, step, end_s))
+        self._acting = asyncio.create_task(self._act(acts, step, end_s, speaking=again))
 
-    async def _act(self, acts: Plan, step: Step, end_s: float) -> None:
+    async def _act(self, acts: Plan, step: Step, end_s: float, *, speaking: bool) -> None:
+        if speaking:
+            await asyncio.sleep(_REACTION_S)
+            self._events.put_nowait(PlaybackClear())
         self._events.put_nowait(Transcript(speaker="user", text=step.text, item_id=f"user-{self._turns_left}"))
         for act in acts:
             await asyncio.sleep(max(0.0, end_s + to_seconds(act.at_ticks) - self._loop.time()))
@@ -166,7 +179,10 @@ class SimulatedLine:
         text = "One moment, please."
         if kind == "reply":
             text = " ".join(["All done. Here is what I found for you.", *self._scenario.expect.mentions])
-        self._events.put_nowait(AgentAudio(item_id=item_id, audio=Audio(samples=_voice(kind), rate_hz=RATE_HZ)))
+        sound = _voice(kind)
+        if kind == "reply":
+            sound = np.tile(sound, max(1, math.ceil((self._reply_s + _TALK_ON_S) * RATE_HZ / len(sound))))
+        self._events.put_nowait(AgentAudio(item_id=item_id, audio=Audio(samples=sound, rate_hz=RATE_HZ)))
         self._events.put_nowait(Transcript(speaker="agent", text=text, item_id=item_id))
 
 
@@ -202,6 +218,12 @@ def _clip(step: Step, block_size: int) -> Samples:
 def _power(block: Samples) -> float:
     wide = block.astype(np.float64)
     return float(wide @ wide) / len(wide)
+
+
+def _speaks_first(steps: Sequence[Step]) -> bool:
+    """Whether the user's first words wait for the agent."""
+    first = next((s for s in steps if s.kind in ("say", "backchannel", "insert")), None)
+    return first is not None and any(s.trigger.kind != "start" for s in steps[: steps.index(first) + 1])
 
 
 def _reply_only(acts: Plan) -> Plan:

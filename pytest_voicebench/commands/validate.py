@@ -24,7 +24,7 @@ def run(argv: list[str]) -> int:
     paths: list[Path] = parser.parse_args(argv).paths
     files: list[Path] = []
     for path in paths:
-        found = list(_suite_files(path))
+        found = list(suite_files(path))
         if not found:
             print(f"{path}: no suite there (a suite's first key is voicebench: 1)", file=sys.stderr)
             return 2
@@ -33,7 +33,7 @@ def run(argv: list[str]) -> int:
     for mistake in dict.fromkeys(mistakes):
         print(mistake)
     if mistakes:
-        print(_counted(len(set(mistakes)), "mistake"), file=sys.stderr)
+        print(counted(len(set(mistakes)), "mistake"), file=sys.stderr)
         return 1
     for recording in _unnamed(suites, [path for path in paths if path.is_dir()]):
         print(f"note: {recording}: no scenario names this recording", file=sys.stderr)
@@ -41,7 +41,8 @@ def run(argv: list[str]) -> int:
     return 0
 
 
-def _suite_files(path: Path) -> Iterator[Path]:
+def suite_files(path: Path) -> Iterator[Path]:
+    """The suite files of a folder and those below it; a file itself, whatever it holds; nothing where nothing is."""
     if path.is_dir():
         yield from (p for p in sorted(path.rglob("*.y*ml")) if p.suffix in (".yaml", ".yml") and is_suite_file(p))
     elif path.exists():
@@ -80,8 +81,9 @@ def _unnamed(suites: list[Suite], folders: list[Path]) -> list[Path]:
 
 def _summary(suites: list[Suite]) -> str:
     ids = {(suite.info.path, scenario.id) for suite in suites for scenario in suite.scenarios}
-    return f"OK: {_counted(len(ids), 'scenario')}, {_counted(len(_recordings(suites)), 'recording')}"
+    return f"OK: {counted(len(ids), 'scenario')}, {counted(len(_recordings(suites)), 'recording')}"
 
 
-def _counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """`1 scenario`, `2 scenarios`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

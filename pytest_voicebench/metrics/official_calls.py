@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pytest_voicebench.conversation import Call
-from pytest_voicebench.official_card import Json, OfficialCall, ToolSelection
+from pytest_voicebench.official_card import Differing, Json, OfficialCall, ToolSelection
 from pytest_voicebench.scenario import ExpectedCall
 
 DECIMALS = 3
@@ -56,27 +56,29 @@ def _never_called(tool: str) -> OfficialCall:
 def _judged(wanted: ExpectedCall, call: Call) -> OfficialCall:
     """Right if every expected argument is there and equal; arguments beyond them are free. The first fault is told."""
     given: Mapping[str, Json] = call.arguments
-    for name, value in wanted.args.items():
-        if name not in given:
-            return OfficialCall(
-                tool=wanted.tool,
-                verdict="missing_argument",
-                score=0.0,
-                reason=f"argument {name} is missing",
-                argument=name,
-                expected=value,
-            )
-        if not is_equal(value, given[name]):
-            return OfficialCall(
-                tool=wanted.tool,
-                verdict="mismatch",
-                score=0.0,
-                reason=f"argument {name}: expected {value!r}, got {given[name]!r}",
-                argument=name,
-                expected=value,
-                actual=given[name],
-            )
-    return OfficialCall(tool=wanted.tool, verdict="match", score=1.0, reason="all expected arguments are equal")
+    lacking = tuple(name for name in wanted.args if name not in given)
+    differing = tuple(
+        Differing(argument=name, expected=value, actual=given[name])
+        for name, value in wanted.args.items()
+        if name in given and not is_equal(value, given[name])
+    )
+    faults = {*lacking, *(one.argument for one in differing)}
+    first = next((name for name in wanted.args if name in faults), None)
+    if first is None:
+        return OfficialCall(tool=wanted.tool, verdict="match", score=1.0, reason="all expected arguments are equal")
+    missing, value = first in lacking, wanted.args[first]
+    told = "is missing" if missing else f"expected {value!r}, got {given[first]!r}"
+    return OfficialCall(
+        tool=wanted.tool,
+        verdict="missing_argument" if missing else "mismatch",
+        score=0.0,
+        reason=f"argument {first} {told}" if missing else f"argument {first}: {told}",
+        argument=first,
+        expected=value,
+        actual=None if missing else given[first],
+        lacking=lacking,
+        differing=differing,
+    )
 
 
 def is_equal(expected: Json, actual: Json) -> bool:

@@ -1,4 +1,4 @@
-"""Self-correction: calls made with values that the user had taken back."""
+"""Values that the user took back: whether an argument holds one, and which calls were made with them."""
 
 from __future__ import annotations
 
@@ -11,20 +11,27 @@ from pytest_voicebench.scenario import Retraction
 from pytest_voicebench.scorecard import Pair
 
 
-def premature_commits(
-    retracted: Sequence[Retraction], calls: Sequence[Call], pairs: Sequence[Pair], rules: Rules
-) -> tuple[int, ...]:
-    """Indexes of the calls that match a retracted entry in all its arguments, calls that are right aside."""
-    right = {p.actual for p in pairs if p.matches}
+def stale_calls(retraction: Retraction, calls: Sequence[Call], pairs: Sequence[Pair], rules: Rules) -> tuple[int, ...]:
+    """Indexes of the calls that match the retracted entry in all its arguments.
+
+    Calls for which the same value is right are left out: the expected call they are paired with wants it. So are
+    refused ones whose arguments nobody could read.
+    """
     return tuple(
         n
         for n, call in enumerate(calls)
-        if n not in right
-        and any(
-            r.tool == call.name and r.args and all(is_retracted(r, k, call.arguments.get(k), rules) for k in r.args)
-            for r in retracted
-        )
+        if call.name == retraction.tool
+        and call.arguments_text is None
+        and retraction.args
+        and all(is_retracted(retraction, name, call.arguments.get(name), rules) for name in retraction.args)
+        and not any(pair.actual == n and _wants(pair, retraction) for pair in pairs)
     )
+
+
+def _wants(pair: Pair, retraction: Retraction) -> bool:
+    """Whether the expected call of a pair asks for the very values that were taken back elsewhere."""
+    right = {a.name for a in pair.arguments if a.verdict == "match"}
+    return pair.matches or right.issuperset(retraction.args)
 
 
 def is_retracted(retraction: Retraction, name: str, value: Json, rules: Rules) -> bool:

@@ -35,7 +35,10 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
+    options.check_rescore(config)
     options.check_agents(config)
+    if not config.getoption("collectonly"):
+        options.judge_asked(config)  # what is wrong with it is said before the run, not after
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
@@ -67,6 +70,9 @@ def pytest_configure_node(node: Any) -> None:
 
     folder = run_folder(node.config)
     node.workerinput |= {"voicebench_run": str(folder.path), "voicebench_started": folder.started_at}
+    rescored = options.rescored_run(node.config)
+    if rescored is not None:
+        node.workerinput["voicebench_rescored"] = str(rescored.saved.folder)
 
 
 @pytest.hookimpl(optionalhook=True)

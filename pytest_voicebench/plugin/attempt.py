@@ -27,6 +27,7 @@ class Attempt:
     error_kind: ErrorKind | None = None
     result: Result | None = None
     failed_before: bool = False
+    recorded: Result | None = None  # what an earlier run made of the conversation that is judged again
 
     def next(self) -> Attempt:
         """The attempt after this one. A valid attempt that failed is not forgotten: the first valid one counts."""
@@ -73,9 +74,19 @@ class Attempt:
             ended=talk.ended if talk else None,
             warnings=(*talk.warnings, *(p.message for p in talk.problems if p.kind == "agent")) if talk else (),
             usage=dict(talk.usage) if talk else {},
+            attempts=self._attempts(outcome),
+            taken_from=self.recorded.taken_from if self.recorded else None,
             official=self._official(talk) if talk else None,
         )
         return self.result
+
+    def _attempts(self, outcome: Outcome) -> tuple[str, ...]:
+        """Those of the earlier run, where its conversation is judged again."""
+        if self.recorded is None:
+            return ()
+        from pytest_voicebench.rescoring import attempts_with
+
+        return attempts_with(self.recorded, outcome)
 
     def _official(self, talk: Conversation) -> OfficialCard:
         from pytest_voicebench.metrics.official import official_card

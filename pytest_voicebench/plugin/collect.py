@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_voicebench.plugin.options import agent_specs
+from pytest_voicebench.plugin.options import LABEL, agent_specs, rescored_run
 
 if TYPE_CHECKING:
     from pytest_voicebench.scenario import Scenario, Suite
@@ -107,14 +107,27 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
     marks = list(metafunc.definition.iter_markers("voicebench"))
     if parent is None and not marks:
         return
-    specs = agent_specs(metafunc.config)
-    if len(specs) > 1 and "agent" in metafunc.fixturenames:
-        metafunc.parametrize("agent", specs, ids=[s.label for s in specs], indirect=True)
     if parent is not None:
         scenarios = parent.suite.scenarios
     else:
         scenarios = tuple(s for m in marks for s in _scenarios(metafunc.config.rootpath, *m.args))
+    _parametrize_agents(metafunc, scenarios)
     metafunc.parametrize(NAME, [parameter(s, metafunc.config) for s in scenarios])
+
+
+def _parametrize_agents(metafunc: pytest.Metafunc, scenarios: Sequence[Scenario]) -> None:
+    """The agents asked for, where there are several; of a run that is rescored, those that held its conversations."""
+    rescored = rescored_run(metafunc.config)
+    if rescored is not None:
+        labels = rescored.labels(scenarios)
+        definitions = metafunc.definition._fixtureinfo.name2fixturedefs
+        own_labels = any(fixture.params for fixture in definitions.get("agent", ()))
+        if labels and LABEL in metafunc.fixturenames and not own_labels:
+            metafunc.parametrize(LABEL, labels, ids=labels, indirect=True)
+        return
+    specs = agent_specs(metafunc.config)
+    if len(specs) > 1 and "agent" in metafunc.fixturenames:
+        metafunc.parametrize("agent", specs, ids=[s.label for s in specs], indirect=True)
 
 
 def _scenarios(root: Path, path: str, *ids: str) -> Iterator[Scenario]:

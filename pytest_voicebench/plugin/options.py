@@ -9,6 +9,8 @@ import pytest
 
 if TYPE_CHECKING:
     from pytest_voicebench.agents.naming import AgentSpec
+    from pytest_voicebench.judging.settings import Endpoint, JudgeSettings
+    from pytest_voicebench.rescoring import RecordedRun
 
 GROUP = "voicebench"
 OPTION = "--voicebench-agent"
@@ -21,7 +23,19 @@ AGENT_HELP = (
     "given twice it compares (default: local)"
 )
 
+NO_JUDGE = "none"
+JUDGE_HELP = (
+    "after the run, ask this model about what was said: MODEL[,timeout_s=60,retries=2,parallel=8,max_tokens=400,"
+    "input_price=...,output_price=...] (prices of a million tokens); at OPENAI_BASE_URL, with OPENAI_API_KEY; "
+    "none: no judge"
+)
+
 _option = pytest.StashKey[str]()
+RESCORE = "--voicebench-rescore"
+LABEL = "_voicebench_label"
+"""The parameter that, where a run of several agents is rescored, names one of them as the run's ids do."""
+
+_rescored = pytest.StashKey["RecordedRun"]()
 _specs = pytest.StashKey["tuple[AgentSpec, ...]"]()
 
 
@@ -35,9 +49,16 @@ def add_options(parser: pytest.Parser) -> None:
         action="store_true",
         help="leave out scenarios whose labels are known to be wrong (known_issue)",
     )
+    group.addoption("--voicebench-judge", metavar="MODEL[,KEY=VALUE...]", help=JUDGE_HELP)
+    group.addoption(
+        RESCORE,
+        metavar="RUN",
+        help="judge the conversations of this run again and call nobody: its folder, its name, or latest",
+    )
     parser.addini("voicebench_suites", "globs of suite files, from the root directory", "args", DEFAULT_SUITES)
     parser.addini("voicebench_reports", "where run folders go, from the root directory", default=DEFAULT_REPORTS)
     parser.addini("voicebench_agent", "the agent where --voicebench-agent is not given", default="")
+    parser.addini("voicebench_judge", "the judge where --voicebench-judge is not given", default="")
 
 
 def add_agent_alias(parser: pytest.Parser, config: pytest.Config) -> None:
@@ -61,7 +82,9 @@ def _add_agent_option(group: pytest.OptionGroup, name: str, text: str) -> None:
 
 
 def agents_given(config: pytest.Config) -> list[str]:
-    """The texts of `--agent`, else of the ini value, else nothing."""
+    """The texts of `--agent`, else of the ini value, else nothing; nothing where a run is rescored."""
+    if _rescored in config.stash:
+        return []
     given = config.getoption("voicebench_agent") or []
     ini = config.getini("voicebench_agent")
     return list(given) or ([ini] if ini else [])
@@ -81,6 +104,41 @@ def agent_specs(config: pytest.Config) -> tuple[AgentSpec, ...]:
     return specs
 
 
+def rescored_run(config: pytest.Config) -> RecordedRun | None:
+    """The run whose conversations are judged again, None where conversations are held."""
+    return config.stash.get(_rescored, None)
+
+
+def check_rescore(config: pytest.Config) -> None:
+    """Read the run that `--voicebench-rescore` names, before this run becomes the latest. Raises pytest.UsageError.
+
+    Workers of xdist are told its folder by the controller.
+    """
+    given = config.getoption("voicebench_rescore")
+    if given is None:
+        return
+    agents = config.getoption("voicebench_agent")
+    if agents:
+        raise pytest.UsageError(
+            f"{agent_option(config)} {agents[0]} has no effect beside {RESCORE}: the conversations were held; drop one"
+        )
+    from pytest_voicebench.plugin import rescore
+    from pytest_voicebench.rescoring import recorded_run
+    from pytest_voicebench.result_files import RunUnreadable, find_run
+    from pytest_voicebench.saved_run import load_run
+
+    worker: dict[str, str] = getattr(config, "workerinput", {})
+    here = Path(config.invocation_params.dir, given)
+    try:
+        folder = find_run(
+            worker.get("voicebench_rescored") or (str(here) if here.exists() else given), reports_folder(config)
+        )
+        config.stash[_rescored] = recorded_run(load_run(folder.absolute()))
+    except RunUnreadable as error:
+        raise pytest.UsageError(f"{RESCORE}: {error}") from None
+    config.pluginmanager.register(rescore, rescore.NAME)
+
+
 def check_agents(config: pytest.Config) -> None:
     """Find what `--agent` names before anything is collected. Raises pytest.UsageError."""
     if not agents_given(config):
@@ -93,6 +151,24 @@ def check_agents(config: pytest.Config) -> None:
             find_agent(spec)
     except AgentNameError as error:
         raise pytest.UsageError(str(error)) from None
+
+
+def judge_asked(config: pytest.Config) -> tuple[JudgeSettings, Endpoint] | None:
+    """The judge of this run and where it is; None without one. Raises pytest.UsageError, one line.
+
+    Rescoring uses no network unless the option asks for it: the ini value does not count there.
+    """
+    given = config.getoption("voicebench_judge")
+    ini = "" if config.getoption("voicebench_rescore") else config.getini("voicebench_judge")
+    text = ini if given is None else given
+    if text == NO_JUDGE or (given is None and not text):
+        return None
+    from pytest_voicebench.judging.settings import JudgeSettingsError, endpoint_of, parse_judge
+
+    try:
+        return parse_judge(text), endpoint_of()
+    except JudgeSettingsError as error:
+        raise pytest.UsageError(f"--voicebench-judge: {error}") from None
 
 
 def _allow_own_modules(config: pytest.Config) -> None:

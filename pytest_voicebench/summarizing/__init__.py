@@ -7,11 +7,14 @@ import math
 from collections.abc import Mapping, Sequence
 
 from pytest_voicebench.conversation import AgentInfo
+from pytest_voicebench.judgement import Judgement
 from pytest_voicebench.result import Result
 from pytest_voicebench.scoring import SCORE_SET, SCORE_VERSION
-from pytest_voicebench.summarizing.behaviour import behaviour, commits, silence, surplus_calls, wrong_arguments
+from pytest_voicebench.summarizing.behaviour import behaviour, silence, surplus_calls, wrong_arguments
+from pytest_voicebench.summarizing.commits import commits
 from pytest_voicebench.summarizing.figures import counts
 from pytest_voicebench.summarizing.groups import breakdowns, group_scores, scenario_means
+from pytest_voicebench.summarizing.judged import judge_summaries
 from pytest_voicebench.summarizing.official import summarize_official
 from pytest_voicebench.summarizing.tables import benchmark_tables
 from pytest_voicebench.summary import SCHEMA_VERSION, AgentSummary, Json, Scores, Summary
@@ -21,16 +24,20 @@ __all__ = ["summarize"]
 NOT_COMPARABLE = "synthetic speech: not comparable with published figures"
 
 
-def summarize(results: Sequence[Result], header: Mapping[str, Json] | None = None) -> Summary:
+def summarize(
+    results: Sequence[Result], header: Mapping[str, Json] | None = None, judgements: Sequence[Judgement] = ()
+) -> Summary:
     """The summary of a run, agents in order of name.
 
     Every planned item is a result, so that none can leave a denominator unseen. `header` is passed through.
+    `judgements` become sections of their own, one for each judge.
     """
     ordered = sorted(results, key=_place)
     by_agent: dict[str, list[Result]] = {}
     for result in ordered:
         by_agent.setdefault(_identity(result.agent), []).append(result)
-    agents = tuple(summarize_agent(by_agent[key]) for key in sorted(by_agent))
+    groups = [by_agent[key] for key in sorted(by_agent)]
+    agents = tuple(summarize_agent(group) for group in groups)
     return Summary(
         schema_version=SCHEMA_VERSION,
         header=dict(header or {}),
@@ -42,6 +49,7 @@ def summarize(results: Sequence[Result], header: Mapping[str, Json] | None = Non
         counts=counts(ordered),
         agents=agents,
         tables=benchmark_tables(agents),
+        judge=judge_summaries(groups, judgements),
         official=summarize_official([(by_agent[key][0].agent.name, by_agent[key]) for key in sorted(by_agent)]),
     )
 

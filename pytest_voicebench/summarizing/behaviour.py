@@ -1,4 +1,4 @@
-"""What agents did beside right and wrong: silence, pre-emption, surplus calls, calls with retracted values."""
+"""What agents did beside right and wrong: silence, pre-emption, surplus calls."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pytest_voicebench.result import Result
 from pytest_voicebench.scorecard import Scorecard
 from pytest_voicebench.summarizing.figures import rate
 from pytest_voicebench.summarizing.groups import by_difficulty, scorecards
-from pytest_voicebench.summary import Behaviour, Commits, Silence, SilenceRow, SurplusRow
+from pytest_voicebench.summary import Behaviour, Silence, SilenceRow, SurplusRow
 
 
 def silence(results: Sequence[Result]) -> Silence:
@@ -50,15 +50,6 @@ def behaviour(results: Sequence[Result]) -> Behaviour:
         spoke_before_first_call=rate(
             c.manners.spoke_before_first_call for c in cards if c.manners.spoke_before_first_call is not None
         ),
-    )
-
-
-def commits(results: Sequence[Result]) -> Commits:
-    """Items with a call that matches a retracted entry, of the valid items with a retraction."""
-    cards = [c for r in results if r.facts.has_retraction for c in scorecards([r])]
-    return Commits(
-        premature_commit_rate=rate(bool(c.premature_commits) for c in cards),
-        calls=sum(len(c.premature_commits) for c in cards),
     )
 
 

@@ -13,6 +13,7 @@ from pytest_voicebench.conversation_files import AUDIO_NAME
 from pytest_voicebench.scenario import Scenario
 from pytest_voicebench.scorecard import ArgumentScore, Pair, Scorecard, TurnScore
 from pytest_voicebench.writers.plain_text import one_line, pad, value_text
+from pytest_voicebench.writers.rollback_text import rollback_sentence
 
 Json = Any
 
@@ -20,6 +21,7 @@ WIDTH = 100
 MOST_CALL_LINES = 10
 MOST_TEXT_LINES = 3
 MOST_WARNINGS = 2
+MOST_ROLLBACKS = 2
 
 CAUSES = {
     "stale": "stale: the user said it, then took it back",
@@ -34,7 +36,7 @@ def failure_text(
 ) -> str:
     """Expected and called side by side, the first difference and its cause, the times, where to hear it, how to rerun.
 
-    At most 33 lines, mostly below 22, without colour. `folder` is the item's folder, written as it is given. Text of
+    At most 39 lines, mostly below 22, without colour. `folder` is the item's folder, written as it is given. Text of
     the agent and of the scenario is shown with control characters and line ends escaped, cut to the width; the path and
     the command are never cut.
     """
@@ -46,6 +48,7 @@ def failure_text(
         *_call_lines(scenario, conversation, scorecard),
         "",
         *_difference(conversation, scorecard),
+        *_rollback(scorecard),
         *_not_gating(scorecard),
         *_times(conversation, scorecard),
         *(one_line(f"  recording {text}", WIDTH) for text in conversation.warnings[:MOST_WARNINGS]),
@@ -197,6 +200,12 @@ def _argument_difference(pair: Pair, argument: ArgumentScore) -> list[str]:
     if because:
         lines.append(f"            {because}")
     return [one_line(line, WIDTH) for line in lines]
+
+
+def _rollback(card: Scorecard) -> list[str]:
+    """What became of values that were taken back, where the agent called with one."""
+    told = [rollback_sentence(entry) for entry in card.rollback if entry.commits][:MOST_ROLLBACKS]
+    return [line for sentence in told for line in _labelled("rollback", sentence)]
 
 
 def _not_gating(card: Scorecard) -> list[str]:

@@ -17,6 +17,7 @@ from pytest_voicebench.files import write_atomically
 
 if TYPE_CHECKING:
     from pytest_voicebench.result import Result
+    from pytest_voicebench.scorecard import Scorecard
     from pytest_voicebench.summary import Summary
 
 JUNIT_NAME = "junit.xml"
@@ -91,6 +92,20 @@ def _scores(result: Result) -> dict[str, object]:
         "first_response_latency_s": card.times.first_response_latency_s,
         "tool_call_latency_s": card.times.tool_call_latency_s,
         "task_completion_latency_s": card.times.task_completion_latency_s,
+        **_rollback(card),
+    }
+
+
+def _rollback(card: Scorecard) -> dict[str, object]:
+    """Of an item with retractions: whether one was called with, its longest rollback latency, and the sentences."""
+    if not card.rollback:
+        return {}
+    from pytest_voicebench.writers.rollback_text import rollback_sentences
+
+    return {
+        "premature_commit": bool(card.premature_commits),
+        "rollback": rollback_sentences(card.rollback),
+        "rollback_latency_s": max(card.rollback_latencies_s, default=None),
     }
 
 
@@ -109,6 +124,9 @@ def run_properties(summary: Summary) -> dict[str, Scalar]:
             values[f"{agent.name}.{name}"] = getattr(agent.overall, name).value
         for name in RUN_LATENCIES:
             values[f"{agent.name}.{name}.mean"] = getattr(agent.overall, name).mean
+        values[f"{agent.name}.premature_commit_rate"] = agent.commits.premature_commit_rate.value
+        values[f"{agent.name}.repaired_rate"] = agent.commits.repaired_rate.value
+        values[f"{agent.name}.rollback_latency_s.p50"] = agent.commits.rollback_latency_s.p50
     return {PREFIX + name: scalar(value) for name, value in values.items() if value is not None}
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from pytest_voicebench.summary import AgentSummary, Summary
 from pytest_voicebench.writers import terminal_tables as tables
 from pytest_voicebench.writers.grid import Grid, Paint, ansi, grid_lines, plain
 from pytest_voicebench.writers.terminal_header import header_lines, short_header_lines, with_distinct_names
+from pytest_voicebench.writers.terminal_judge import judge_tables
 
 TWO_AGENTS_WIDTH = 96  # what two agents side by side take, with intervals and counts
 MOST_SURPLUS_ROWS = 8
@@ -36,20 +38,20 @@ def render(summary: Summary, *, width: int = 100, color: bool) -> str:
     paint = ansi if color else plain
     summary = with_distinct_names(summary)
     lines = header_lines(summary, width=width, paint=paint)
-    return _page(lines, summary, _grids(summary.agents, width), width, paint)
+    return _page(lines, summary, chain(_grids(summary.agents, width), judge_tables(summary)), width, paint)
 
 
 def render_short(summary: Summary, *, width: int = 100, color: bool) -> str:
     """What a test run ends with: a head of at most six lines and the tables 2 to 6, then only what was not in order.
 
-    Silence, causes of wrong arguments and surplus calls are printed where there are any. Runs of fewer than five scored
-    items have no groups to compare: tables 2 and 6 only.
+    Silence, causes of wrong arguments, calls with values taken back and surplus calls are printed where there are any.
+    Runs of fewer than five scored items have no groups to compare: tables 2 and 6 only.
     """
     paint = ansi if color else plain
     summary = with_distinct_names(summary)
     grids = _few_grids if summary.counts.valid < FEW_SCORED else _short_grids
     lines = short_header_lines(summary, width=width, paint=paint)
-    return _page(lines, summary, grids(summary.agents, width), width, paint)
+    return _page(lines, summary, chain(grids(summary.agents, width), judge_tables(summary)), width, paint)
 
 
 def _page(lines: list[str], summary: Summary, grids: Iterator[Grid], width: int, paint: Paint) -> str:
@@ -67,6 +69,7 @@ def _grids(agents: Sequence[AgentSummary], width: int) -> Iterator[Grid]:
     yield from _benchmark_tables(agents, width)
     yield from (tables.silence(agent, _suffix(agent, agents)) for agent in agents)
     yield from (tables.behaviour(block) for block in blocks)
+    yield from (tables.rollback(block) for block in blocks if any(map(tables.has_retractions, block)))
     yield from [tables.wrong_arguments(agents)] * bool(agents)
     yield from _surplus_tables(agents, MOST_SURPLUS_ROWS)
     yield from (tables.other_denominators(block) for block in blocks)
@@ -82,6 +85,8 @@ def _short_grids(agents: Sequence[AgentSummary], width: int) -> Iterator[Grid]:
     yield from tables.breakdown(*KNOWN_ISSUES, _blocks(agents, width))
     if any(number for agent in agents for number in agent.wrong_arguments.values()):
         yield tables.wrong_arguments(agents)
+    if any(agent.commits.premature_commit_rate.k for agent in agents):
+        yield from (tables.rollback(b) for b in _blocks(agents, width) if any(map(tables.has_retractions, b)))
     yield from _surplus_tables(agents, MOST_SURPLUS_ROWS_IN_SHORT)
     yield from _warning_tables(agents)
 

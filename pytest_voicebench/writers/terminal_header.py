@@ -20,8 +20,8 @@ NOT_COMPARABLE = "not comparable with published figures"
 def header_lines(summary: Summary, *, width: int, paint: Paint) -> list[str]:
     """The header, one fact a line; facts that the caller did not give are left out, `judge: none` never is.
 
-    Read from `summary.header`: run, started_at, suites (name to sha256), judge, merged (text), workers, versions (name
-    to version).
+    Read from `summary.header`: run, started_at, suites (name to sha256), judge, merged (text), rescored_from (with
+    held_at, scored_before, scored_now), workers, versions (name to version).
     """
     lines = [paint(one_line(_title(summary), width), "bold")]
     lines += [paint(one_line(notice, width), "yellow") for notice in _notices(summary)]
@@ -101,6 +101,7 @@ def _error_kinds(counts: Counts) -> str:
 def _title(summary: Summary) -> str:
     scored = f"{summary.counts.valid}/{summary.counts.planned} scored"
     run = [f"run {summary.header['run']}"] if summary.header.get("run") else []
+    run += [f"rescored from {summary.header['rescored_from']}"] if summary.header.get("rescored_from") else []
     return "voicebench: " + ", ".join([" + ".join(summary.suites) or "no suite", scored, *run])
 
 
@@ -137,9 +138,20 @@ def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
         yield "suite", f"{name}, sha256 {sha256}"
     if header.get("merged"):
         yield "merged", str(header["merged"])
+    if header.get("rescored_from"):
+        yield "rescored", _how_rescored(header)
     made = _how_made(header)
     if made:
         yield "run", ", ".join(made)
+
+
+def _how_rescored(header: Mapping[str, Json]) -> str:
+    before = header.get("scored_before")
+    then = " and ".join(map(str, before)) if isinstance(before, list | tuple) and before else "nothing"
+    return (
+        f"conversations of {header['rescored_from']}, held {header.get('held_at') or 'at an unknown time'}; "
+        f"scored there by {then}, here by {header.get('scored_now')}"
+    )
 
 
 def _how_made(header: Mapping[str, Json]) -> list[str]:

@@ -178,12 +178,34 @@ def behaviour(agents: Sequence[AgentSummary]) -> Grid:
     for label, name in counted:
         cells = [share_cells(getattr(a.behaviour, name), _items_with_call(a)) for a in agents]
         rows.append((label, *(cell for triple in cells for cell in triple)))
-    for label, rates in (
-        ("spoke before the first call", [a.behaviour.spoke_before_first_call for a in agents]),
-        ("used a value taken back", [a.commits.premature_commit_rate for a in agents]),
-    ):
-        rows.append((label, *(cell for rate in rates for cell in rate_cells(rate, percent=True))))
-    return _side_by_side("Behaviour: of items with a call, the last row of items with a retraction", "", agents, rows)
+    spoke = [rate_cells(agent.behaviour.spoke_before_first_call, percent=True) for agent in agents]
+    rows.append(("spoke before the first call", *(cell for triple in spoke for cell in triple)))
+    return _side_by_side("Behaviour: of items with a call", "", agents, rows)
+
+
+def has_retractions(agent: AgentSummary) -> bool:
+    """Whether an item of this agent held something that was said and taken back."""
+    return agent.commits.premature_commit_rate.n > 0
+
+
+def rollback(agents: Sequence[AgentSummary]) -> Grid:
+    """What became of values that the user took back."""
+    rates = (
+        ("premature commit / items with a retraction", "premature_commit_rate"),
+        ("  made before the correction was heard / calls", "before_correction"),
+        ("  repaired / items with such a commit", "repaired_rate"),
+        ("  side effect left / items with such a commit", "side_effects_left"),
+    )
+    rows = []
+    for label, name in rates:
+        cells = [rate_cells(getattr(agent.commits, name), percent=True) for agent in agents]
+        rows.append((label, *(cell for triple in cells for cell in triple)))
+    for label, name in (("rollback latency, p50", "p50"), ("rollback latency, p95", "p95")):
+        measured = [agent.commits.rollback_latency_s for agent in agents]
+        texts = [(value_text("latency_s", getattr(m, name)), "", f"(n={m.n})") for m in measured]
+        rows.append((label, *(cell for triple in texts for cell in triple)))
+    notes = ["latency: from when a call could be repaired (made, and the correction heard) to the corrected call"]
+    return _side_by_side("Self-correction: calls with values that the user took back", "", agents, rows, notes)
 
 
 def _items_with_call(agent: AgentSummary) -> int:

@@ -1,0 +1,47 @@
+"""`compare A B`: which items and which scores moved between two runs."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+
+from pytest_voicebench.codec import CodecError, dump_json
+from pytest_voicebench.commands.report import print_bytes
+from pytest_voicebench.comparing import compare_runs
+from pytest_voicebench.result_files import RunUnreadable, find_run
+from pytest_voicebench.saved_run import load_run
+from pytest_voicebench.writers.comparison import comparison_text
+from pytest_voicebench.writers.plain_text import encodable, one_line
+
+DESCRIPTION = """
+Which items and which scores moved from run A to run B, and what else differs: scenarios, expectations, agents, clocks,
+versions, rules. Exit status 0: the same items with the same outcomes and scores; 1: something moved; 2: a run cannot be
+read. Differences around the scores are named and leave the status alone.
+"""
+
+
+def run(argv: list[str]) -> int:
+    """Print the comparison; exit status as `DESCRIPTION` says."""
+    parser = argparse.ArgumentParser(prog="python -m pytest_voicebench compare", description=DESCRIPTION)
+    for name, text in (("a", "the run before"), ("b", "the run after")):
+        parser.add_argument(name, metavar=name.upper(), help=f"{text}: a run's folder, its name, or `latest`")
+    parser.add_argument("--json", action="store_true", help="print the comparison as JSON, every value that moved")
+    parser.add_argument("--reports", type=Path, default=Path("reports"), help="where runs are (default: reports)")
+    options = parser.parse_args(argv)
+    try:
+        before, after = (load_run(find_run(name, options.reports)) for name in (options.a, options.b))
+        found = compare_runs(before, after)
+        data = dump_json(found, indent=2) + b"\n"
+    except (RunUnreadable, CodecError) as error:
+        print(one_line(f"compare: {error}"), file=sys.stderr)
+        return 2
+    for note in (*before.notes, *after.notes):
+        print(one_line(f"note: {note}"), file=sys.stderr)
+    if options.json:
+        print_bytes(data)
+    else:
+        width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100
+        print(encodable(comparison_text(found, width=max(width, 60)), sys.stdout.encoding), end="")
+    return 0 if found.same else 1

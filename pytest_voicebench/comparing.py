@@ -1,0 +1,239 @@
+"""What moved between two runs: item by item, which outcome and which scores, and what else differs around them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from pytest_voicebench.codec import to_json
+from pytest_voicebench.conversation import AgentInfo
+from pytest_voicebench.plan import UNKNOWN_AGENT
+from pytest_voicebench.result import Result
+from pytest_voicebench.saved_run import SavedRun
+
+Json = Any
+
+VALID = ("passed", "failed")
+
+FIRST_NAMES = (
+    "passed", "tools_ok", "args_ok", "spoke", "f1_names", "f1_match", "argument_accuracy", "",
+    "times.first_response_latency_s", "times.tool_call_latency_s", "times.task_completion_latency_s", "times.cause",
+    "manners.turn_taken", "manners.interrupted", "manners.filler", "manners.preemptive",
+)  # fmt: skip
+"""Scores in the order in which they are told, "" for single arguments; all others follow as the scorecard has them."""
+
+_OF_AN_ARGUMENT = re.compile(r"\w+\[\d+\]\.\w+\.(verdict|actual|expected|cause)")
+
+_WORDING = ("reason", "version", "score_set")  # how a verdict is explained, and which rules made it: no score of itself
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """One value of an item that is not the same in both runs. `name` is its path in the result; None = not there."""
+
+    name: str
+    before: Json
+    after: Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemChange:
+    """An item of both runs of which something moved: its outcomes, and every score that is not the same."""
+
+    item_id: str
+    agent: str
+    before: str
+    after: str
+    moved: tuple[Moved, ...]
+
+    @property
+    def flipped(self) -> bool:
+        """Whether it passed in one run and failed in the other."""
+        return {self.before, self.after} == set(VALID)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """Something around the scores that is not the same: a version, a clock, a setting, a hash of these items."""
+
+    name: str
+    before: Json
+    after: Json
+    items: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Two runs side by side. `compared` counts the items that both have; `around` explains, and moves no score."""
+
+    before: str
+    after: str
+    compared: int
+    changes: tuple[ItemChange, ...]
+    only_before: tuple[str, ...]
+    only_after: tuple[str, ...]
+    around: tuple[Difference, ...]
+
+    @property
+    def same(self) -> bool:
+        """Whether both runs have the same items with the same outcomes and scores."""
+        return not (self.changes or self.only_before or self.only_after)
+
+
+def compare_runs(before: SavedRun, after: SavedRun) -> Comparison:
+    """Every item of both runs, matched by item id and, where a run has several agents, by the agent's name.
+
+    Compared are outcome, kind and cause of an error, how the conversation ended and how long it was, and every value
+    of the scorecard but the wording of reasons. Where and when a run was made is no difference.
+    """
+    key = _key(before, after)
+    old, new = ({key(r): r for r in run.results} for run in (before, after))
+    pairs = [(row, new[at]) for at, row in old.items() if at in new]
+    cards = [(_cards(a), _cards(b)) for a, b in pairs]
+    once = _measured_once(cards)
+    changes = [
+        _change(a, b, _values(a, card_a, once), _values(b, card_b, once))
+        for (a, b), (card_a, card_b) in zip(pairs, cards, strict=True)
+    ]
+    return Comparison(
+        before=before.name,
+        after=after.name,
+        compared=len(pairs),
+        changes=tuple(change for change in changes if change.moved),
+        only_before=tuple(row.item_id for at, row in old.items() if at not in new),
+        only_after=tuple(row.item_id for at, row in new.items() if at not in old),
+        around=(*_run_differences(before, after), *once.values(), *_item_differences(pairs)),
+    )
+
+
+def _key(before: SavedRun, after: SavedRun) -> Callable[[Result], tuple[str, str]]:
+    """One agent against one agent is a fair question, whatever they are called; among several each meets itself."""
+    several = any(len({r.agent.name for r in run.results if r.agent != UNKNOWN_AGENT}) > 1 for run in (before, after))
+    return lambda row: (row.item_id, row.agent.name if several else "")
+
+
+def _change(before: Result, after: Result, old: Mapping[str, Json], new: Mapping[str, Json]) -> ItemChange:
+    names = sorted(dict.fromkeys([*old, *new]), key=_rank)
+    moved = [Moved(name=n, before=old.get(n), after=new.get(n)) for n in names if not _equal(old.get(n), new.get(n))]
+    return ItemChange(
+        item_id=after.item_id,
+        agent=after.agent.name,
+        before=before.outcome,
+        after=after.outcome,
+        moved=tuple(moved),
+    )
+
+
+def _equal(before: Json, after: Json) -> bool:
+    """Equal as JSON: true is not 1, and 1 is not "1", but 1.0 is 1."""
+    return bool(before == after) and isinstance(before, bool) == isinstance(after, bool)
+
+
+def _rank(name: str) -> int:
+    if _OF_AN_ARGUMENT.fullmatch(name):
+        return FIRST_NAMES.index("")
+    return FIRST_NAMES.index(name) if name in FIRST_NAMES else len(FIRST_NAMES)
+
+
+def _cards(row: Result) -> dict[str, Json]:
+    """The fields of the item's scorecard, and the official card."""
+    card = to_json(row.scorecard) or {}
+    return {**card, "official": to_json(row.official)}
+
+
+def _measured_once(cards: Sequence[tuple[Mapping[str, Json], Mapping[str, Json]]]) -> dict[str, Difference]:
+    """Groups of scores that one of the runs has for none of its items: it was made before there were such."""
+    scored = [pair for pair in cards if all(len(card) > 1 for card in pair)]
+    names = dict.fromkeys(n for pair in scored for card in pair for n, value in card.items() if isinstance(value, dict))
+    found = {}
+    for name in names:
+        before, after = (any(pair[side].get(name) is not None for pair in scored) for side in (0, 1))
+        if before != after:
+            words = ["measured" if there else "not measured" for there in (before, after)]
+            found[name] = Difference(name=f"scores.{name}", before=words[0], after=words[1])
+    return found
+
+
+def _values(row: Result, card: Mapping[str, Json], leave_out: Container[str]) -> dict[str, Json]:
+    """What is compared of an item, flat: the path of each value, as in `search_flights[0].date.verdict`."""
+    found: dict[str, Json] = {
+        "outcome": row.outcome,
+        "error_kind": row.error_kind,
+        "cause": row.cause,
+        "ended": row.ended,
+        "duration_s": row.duration_s,
+        **dict(_flat({name: value for name, value in card.items() if name not in leave_out}, "")),
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _flat(value: Json, path: str) -> Iterator[tuple[str, Json]]:
+    if isinstance(value, dict):
+        for key, entry in value.items():
+            if key not in _WORDING:
+                yield from _flat(entry, key if not path else f"{path}.{key}")
+    elif isinstance(value, list) and any(isinstance(entry, dict) for entry in value):
+        for number, entry in enumerate(value):
+            yield from _flat(entry, _entry_path(path, number, entry))
+    else:
+        yield path, value
+
+
+def _entry_path(path: str, number: int, entry: Json) -> str:
+    """A pair is told by its tool and place, its arguments by their names, anything else by its number."""
+    if path == "pairs":
+        return f"{entry['tool']}[{number}]"
+    if path.endswith(".arguments") and isinstance(entry, dict) and isinstance(entry.get("name"), str):
+        return f"{path.removesuffix('.arguments')}.{entry['name']}"
+    return f"{path}[{number}]"
+
+
+def _run_differences(before: SavedRun, after: SavedRun) -> Iterator[Difference]:
+    """What the heads of the runs say of how they were made."""
+    old, new = before.header, after.header
+    for name in ("rescored_from", "merged"):
+        if old.get(name) != new.get(name):
+            yield Difference(name=name, before=old.get(name), after=new.get(name))
+    scores = [
+        sorted({f"{c.score_set} {c.version}" for r in run.results if (c := r.scorecard)}) for run in (before, after)
+    ]
+    if scores[0] != scores[1]:
+        yield Difference(name="scores", before=scores[0], after=scores[1])
+    for group in ("rules", "versions"):
+        yield from _mapping_differences(group, _mapping(old.get(group)), _mapping(new.get(group)))
+
+
+def _mapping(value: Json) -> Mapping[str, Json]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _mapping_differences(group: str, old: Mapping[str, Json], new: Mapping[str, Json]) -> Iterator[Difference]:
+    for name in dict.fromkeys([*old, *new]):
+        if old.get(name) != new.get(name):
+            yield Difference(name=f"{group}.{name}", before=old.get(name), after=new.get(name))
+
+
+def _item_differences(pairs: Sequence[tuple[Result, Result]]) -> Iterator[Difference]:
+    """Agents that are not the same, and scenarios that ask or expect something else, each with its items."""
+    agents: dict[tuple[str, str, str], list[str]] = {}
+    for a, b in pairs:
+        if UNKNOWN_AGENT not in (a.agent, b.agent):
+            for name, old, new in _agent_differences(a.agent, b.agent):
+                agents.setdefault((name, str(old), str(new)), []).append(b.item_id)
+    for (name, old, new), items in agents.items():
+        yield Difference(name=f"agent.{name}", before=old, after=new, items=tuple(items))
+    for name in ("scenario_sha256", "expect_sha256", "known_issue"):
+        changed = tuple(b.item_id for a, b in pairs if getattr(a.facts, name) != getattr(b.facts, name))
+        if changed:
+            yield Difference(name=name, before=None, after=None, items=changed)
+
+
+def _agent_differences(old: AgentInfo, new: AgentInfo) -> Iterator[tuple[str, Json, Json]]:
+    for f in fields(AgentInfo):
+        a, b = getattr(old, f.name), getattr(new, f.name)
+        if f.name == "settings":
+            yield from ((d.name, d.before, d.after) for d in _mapping_differences("settings", a, b))
+        elif a != b:
+            yield f.name, a, b

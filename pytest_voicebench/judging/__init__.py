@@ -1,0 +1,1 @@
+"""A judge, optional: a language model asked after a run, whose verdicts stand beside the scores and change none."""

@@ -34,6 +34,7 @@ COMPLETED = "completed"
 
 _SHORTEST_TICKS = to_ticks(0.1)
 _WORD_SLACK_TICKS = to_ticks(0.25)  # how far a recogniser's word may lie from the speech that it was
+_FIRST_SAMPLE_TICKS = to_ticks(0.05)
 _LONGEST_S = 3600.0
 
 
@@ -59,8 +60,7 @@ def conversation_of(
     What the file claims in numbers is kept in `reported` and used for no time of ours.
     """
     user = _user_clip(scenario)
-    length_s = len(user.samples) / RATE_HZ if user else file.input_duration_s
-    voice = _voice(file, wav, side, length_s)
+    voice = _voice(file, wav, side, _session_s(file, user))
     ticks = _duration_ticks(file, user, voice)
     warnings = [*voice.warnings]
     utterances = _utterances(file, scenario, ticks, warnings)
@@ -100,6 +100,14 @@ def _user_clip(scenario: Scenario) -> Clip | None:
     return load_clip(step.audio, RATE_HZ, step.channel)
 
 
+def _session_s(file: ResultFile, user: Clip | None) -> float | None:
+    """How long the user's audio was at least: the recording's length, else the file's word for it."""
+    if user is not None:
+        return len(user.samples) / RATE_HZ
+    words, _ = _timed(file.reported.user_words)
+    return file.input_duration_s or max((word.end_ticks / RATE_HZ for word in words), default=None)
+
+
 def _voice(file: ResultFile, wav: Path | None, side: Side | None, session_s: float | None) -> Voice:
     if wav is None:
         return _voice_of_words(file)
@@ -115,6 +123,8 @@ def _voice(file: ResultFile, wav: Path | None, side: Side | None, session_s: flo
     if len(heard) < len(words):
         dropped = len(words) - len(heard)
         warnings.append(f"{dropped} of {len(words)} words lie outside the agent's detected speech; dropped")
+    if speech and speech[0].start_ticks < _FIRST_SAMPLE_TICKS:
+        warnings.append("the agent speaks from its recording's first sample on: is that the session's first?")
     if track.truncated:
         warnings.append("the agent was speaking when its recording ended: possibly truncated")
     whole = len(heard) == len(words) and speech

@@ -204,33 +204,50 @@ def _result(
     export wrote must be of the same stimulus.
     """
     planned = replace(item.planned, folder=f"{ITEMS_NAME}/{item_folder_name(item.planned.item_id)}")
+    scenario, folder, name = item.scenario, item.folder, f"result_{provider}.json"
+    if scenario is not None and folder is None and scenario.skip:
+        return replace(item.planned, outcome="skipped", cause=scenario.skip)
+    absent = _absence(item, name, doubles)
+    if absent is not None or scenario is None or folder is None:
+        return _error(planned, "infrastructure", absent or "missing")
+    try:
+        held = _conversation(planned, scenario, folder, provider, side, is_own_suite)
+    except (ValueError, AudioError) as error:
+        kind = "stale" if isinstance(error, StaleResult) else "broken"
+        return _error(planned, "infrastructure", f"{kind}: {folder.name}/{name}: {error}")
+    return _judged(planned, scenario, held, stage)
+
+
+def _absence(item: _Item, name: str, doubles: dict[str, list[str]]) -> str | None:
+    """Why there is nothing to judge the item by."""
     scenario, folder = item.scenario, item.folder
     if scenario is None:
-        return _error(planned, "infrastructure", "no scenario of the suite is of that name: nothing to score it by")
+        return "no scenario of the suite is of that name: nothing to score it by"
     if folder is None:
-        if scenario.skip:
-            return replace(item.planned, outcome="skipped", cause=scenario.skip)
-        return _error(planned, "infrastructure", f"missing: no folder {scenario.id}_{_speaker_of(scenario)}")
-    name = f"result_{provider}.json"
+        return f"missing: no folder {scenario.id}_{_speaker_of(scenario)}"
     if not (folder.path / name).exists():
-        return _error(planned, "infrastructure", f"missing: {folder.name}/{name}")
+        return f"missing: {folder.name}/{name}"
     if folder.name in doubles:
-        return _error(planned, "infrastructure", f"two results of one item: {' and '.join(doubles[folder.name])}")
-    try:
-        file = read_result_file(
-            folder.path / name, provider=provider, scenario_id=folder.scenario_id, speaker=folder.speaker
-        )
-        if is_own_suite and file.scenario_sha256 not in (None, scenario.sha256):
-            raise StaleResult("its scenario has changed since")
-        wav = folder.path / f"output_{provider}.wav"
-        held = conversation_of(
-            file, scenario, planned.agent, item_id=planned.item_id, wav=wav if wav.exists() else None, side=side
-        )
-    except StaleResult as error:
-        return _error(planned, "infrastructure", f"stale: {folder.name}/{name}: {error}")
-    except (ValueError, AudioError) as error:
-        return _error(planned, "infrastructure", f"broken: {folder.name}/{name}: {error}")
-    return _judged(planned, scenario, held, stage)
+        return f"two results of one item: {' and '.join(doubles[folder.name])}"
+    return None
+
+
+def _conversation(
+    planned: Result,
+    scenario: Scenario,
+    folder: ReleasedFolder,
+    provider: str,
+    side: Side | None,
+    is_own_suite: bool,
+) -> Conversation:
+    """Raises ValueError or AudioError for a file that cannot be used, StaleResult for one of something else."""
+    path, wav = (folder.path / name for name in (f"result_{provider}.json", f"output_{provider}.wav"))
+    file = read_result_file(path, provider=provider, scenario_id=folder.scenario_id, speaker=folder.speaker)
+    if is_own_suite and file.scenario_sha256 not in (None, scenario.sha256):
+        raise StaleResult("its scenario has changed since")
+    return conversation_of(
+        file, scenario, planned.agent, item_id=planned.item_id, wav=wav if wav.exists() else None, side=side
+    )
 
 
 def _judged(planned: Result, scenario: Scenario, held: Conversation, stage: Path) -> Result:

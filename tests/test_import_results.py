@@ -196,6 +196,21 @@ def test_a_short_recording_of_the_agent_alone_is_refused_as_unaligned(root: Path
     assert error_of(root).startswith(f"output_{PROVIDER}.wav: unaligned: it is 3.0 s long, the session 5.5 s")
 
 
+def test_without_the_users_recording_its_words_say_how_long_the_session_was_at_least(root: Path) -> None:
+    folder = add(root, kind=None)
+    result(folder, latency={})
+    output(folder, spoken(1.5))
+    assert error_of(root).startswith(f"output_{PROVIDER}.wav: unaligned: it is 1.5 s long, the session 3.3 s")
+
+
+def test_an_agent_that_speaks_from_the_first_sample_on_is_remarked_on(root: Path) -> None:
+    folder = add(root)
+    result(folder)
+    output(folder, agent_voice(0.0, 1.0))
+    found, _ = one(root)
+    assert "the agent speaks from its recording's first sample on: is that the session's first?" in found.warnings
+
+
 @pytest.mark.parametrize("lacking_s", [0.0, 0.05, 0.9])
 def test_a_recording_that_lacks_a_little_of_the_session_is_filled_up(root: Path, lacking_s: float) -> None:
     folder = add(root)

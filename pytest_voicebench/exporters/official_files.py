@@ -71,10 +71,6 @@ def result_json(
 
     One key more, `voicebench`, holds what the layout has no place for; `import fdb3-results` reads it.
     """
-    record = official_record(held) if held else None
-    began = _unix(started_at)
-    logged, others = _calls(held)
-    end_s = record.user_end_s if record else None
     return {
         "pid": speaker,
         "example_id": result.facts.scenario_id,
@@ -84,9 +80,20 @@ def result_json(
         "evaluated_at": started_at if isinstance(started_at, str) else None,
         "inference_time_s": result.duration_s,
         "room_name": "",
-        "stream_start_time": began,
         "input_transcript": said,
         "input_asr_chunks": _user_chunks(held),
+        **_measured(result, held, _unix(started_at)),
+        "status": _status(result, held),
+    }
+
+
+def _measured(result: Result, held: Conversation | None, began: float | None) -> dict[str, Json]:
+    """What the conversation gives, as the official scripts would have written it down."""
+    record = official_record(held) if held else None
+    logged, others = _calls(held)
+    end_s = record.user_end_s if record else None
+    return {
+        "stream_start_time": began,
         "user_speech_end_rel": end_s,
         "latency": {
             "input_duration_s": result.duration_s,
@@ -98,7 +105,6 @@ def result_json(
         "transcript": record.transcript if record else "",
         "asr_chunks": [_chunk(*word) for word in record.words] if record else [],
         "actual_tool_calls": logged,
-        "status": _status(result, held),
         OUR_KEY: {"scenario_sha256": result.facts.scenario_sha256, "rejected_calls": others},
     }
 

@@ -202,13 +202,7 @@ def _entry(
     for folder in folders:
         progress(folder.name)
         try:
-            if folder.audio is None:
-                raise AudioError(f"{folder.name}: no input.wav")
-            if not folder.audio.resolve().is_relative_to(folder.root):
-                raise AudioError(
-                    f"{folder.audio}: a link that leads out of the release, where nothing is read; copy it"
-                )
-            timed[folder.speaker] = timed_recording(folder.audio, labels.said, with_words=with_words)
+            timed[folder.speaker] = timed_recording(_audio(folder), labels.said, with_words=with_words)
         except AudioError as error:
             found.left_out.append(str(error).replace(f"{folder.path}", folder.name))
             continue
@@ -222,6 +216,14 @@ def _entry(
         channel=_common_channel([one.channel for one in timed.values()]),
         skip=None if timed else NO_RECORDING,
     )
+
+
+def _audio(folder: ReleasedFolder) -> Path:
+    if folder.audio is None:
+        raise AudioError(f"{folder.name}: no input.wav")
+    if not folder.audio.resolve().is_relative_to(folder.root):
+        raise AudioError(f"{folder.audio}: a link that leads out of the release, where nothing is read; copy it")
+    return folder.audio
 
 
 def _common_channel(channels: Sequence[Channel | None]) -> Channel | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_voicebench.audio import RATE_HZ, Audio, resample
@@ -27,6 +27,8 @@ _UNHEARD_S = 1.0
 _UNHEARD_SHARE = 0.25
 
 TimedWords = tuple[tuple[str, float, float], ...]
+Spans = Sequence[tuple[float, float]]
+"""Stretches of time in seconds, in order."""
 
 
 class AlignmentError(ValueError):
@@ -54,23 +56,73 @@ def align(audio: Audio, text: str) -> Alignment:
     the end of the speech span that holds it, which energy gives. Numbers must be spelled out. Raises AlignmentError:
     pocketsphinx is not installed, no speech, a word that cannot be read, or a text that is not what is said.
     """
-    decoder = _decoder()
     try:
         words = spoken_words(text)
     except UnspokenError as error:
         raise AlignmentError(f"text: {error}") from None
+    _decoder()  # says what is missing before anything is detected
     speech = tuple((s.start_ticks / RATE_HZ, s.end_ticks / RATE_HZ) for s in detect_user_speech(audio))
     if not speech:
         raise AlignmentError("no speech was detected in the recording; listen to it, or choose another channel")
+    return align_words(audio, words, speech)
+
+
+def align_words(audio: Audio, words: Sequence[SpokenWord], speech: Spans) -> Alignment:
+    """As `align`, where the words and the stretches of speech (at least one, in seconds) are known."""
+    return _alignment(audio, words, speech, fitting=len(words))
+
+
+def align_beginning(audio: Audio, words: Sequence[SpokenWord], speech: Spans) -> Alignment:
+    """As `align_words`, for a recording that ends somewhere in the text; what follows has no place in the answer.
+
+    The last word may be cut off. One of several parts ("1,450") is left out if not all of them were said.
+    """
+    begun = _begun(audio, words, speech)
+    if not begun:
+        raise AlignmentError(_misfit("not even its first word is found"))
+    found = _alignment(audio, begun, speech, fitting=len(begun) - 1)
+    said = len(begun) - (begun[-1] != words[len(begun) - 1])
+    return replace(found, words=found.words[:said], unsure=tuple(n for n in found.unsure if n < said))
+
+
+def _alignment(audio: Audio, words: Sequence[SpokenWord], speech: Spans, *, fitting: int) -> Alignment:
+    """`fitting` is how many of the words, from the first on, must fit the sound on the whole."""
+    decoder = _decoder()
     guessed = _taught(decoder, words)
     found = list(_per_word(words, _aligned_parts(decoder, audio, speech, words)))
-    if statistics.median(score for _, _, score in found) < _TEXT_FITS:
+    scores = [score for _, _, score in found]
+    if fitting and statistics.median(scores[:fitting]) < _TEXT_FITS:
         raise AlignmentError(_misfit("its sounds are others"))
     timed = tuple((word.text, *_within(speech, a, b)) for word, (a, b, _) in zip(words, found, strict=True))
-    unsure = [i for i, (_, _, score) in enumerate(found) if score < _WORD_FITS or _is_odd(timed[i], speech)]
+    unsure = [i for i, score in enumerate(scores) if score < _WORD_FITS or _is_odd(timed[i], speech)]
     return Alignment(
-        speech=speech, words=timed, unsure=tuple(sorted({*unsure, *guessed})), remarks=_unheard(speech, timed)
+        speech=tuple(speech),
+        words=timed,
+        unsure=tuple(sorted({*unsure, *guessed})),
+        remarks=_unheard(speech, timed),
     )
+
+
+def _begun(audio: Audio, words: Sequence[SpokenWord], speech: Spans) -> tuple[SpokenWord, ...]:
+    """The words of a text that are in a recording which ends somewhere in it, none where not even the first is there.
+
+    The last one may be cut off; where it has several parts, it comes back with those that are there.
+    """
+    decoder = _decoder()
+    _taught(decoder, words)
+    parts = [part for word in words for part in word.parts]
+    ahead = [(n, n + 1, 1.0, part) for n, part in enumerate(parts)]
+    endings = [(n, len(parts), 1.0) for n in range(len(parts))]
+    decoder.add_fsg("beginning", decoder.create_fsg("beginning", 0, len(parts), ahead + endings))
+    decoder.activate_search("beginning")
+    _decode(decoder, audio, speech)
+    left = sum(s.word[0] not in "<[+(" for s in decoder.seg()) if decoder.hyp() is not None else 0
+    begun = []
+    for word in words:
+        if left > 0:
+            begun.append(replace(word, parts=word.parts[:left]))
+        left -= len(word.parts)
+    return tuple(begun)
 
 
 def _decoder() -> Any:
@@ -95,16 +147,11 @@ def _taught(decoder: Any, words: Sequence[SpokenWord]) -> list[int]:
 
 
 def _aligned_parts(
-    decoder: Any, audio: Audio, speech: Sequence[tuple[float, float]], words: Sequence[SpokenWord]
+    decoder: Any, audio: Audio, speech: Spans, words: Sequence[SpokenWord]
 ) -> list[tuple[float, float, float]]:
     """Start, end and score of every part of every word."""
-    first_s = max(speech[0][0] - _MARGIN_S, 0.0)
-    samples = resample(audio, _ALIGNER_HZ).samples
-    heard = samples[round(first_s * _ALIGNER_HZ) : round((speech[-1][1] + _MARGIN_S) * _ALIGNER_HZ)]
     decoder.set_align_text(" ".join(part for word in words for part in word.parts))
-    decoder.start_utt()
-    decoder.process_raw(heard.astype("<i2").tobytes(), full_utt=True)
-    decoder.end_utt()
+    first_s = _decode(decoder, audio, speech)
     if decoder.hyp() is None:
         raise AlignmentError(_misfit("its words, the last ones above all, are not found in this order"))
     return [
@@ -112,6 +159,17 @@ def _aligned_parts(
         for s in decoder.seg()
         if s.word[0] not in "<[+"
     ]
+
+
+def _decode(decoder: Any, audio: Audio, speech: Spans) -> float:
+    """Let the decoder hear all from the first speech to the last; gives the second at which that begins."""
+    first_s = max(speech[0][0] - _MARGIN_S, 0.0)
+    samples = resample(audio, _ALIGNER_HZ).samples
+    heard = samples[round(first_s * _ALIGNER_HZ) : round((speech[-1][1] + _MARGIN_S) * _ALIGNER_HZ)]
+    decoder.start_utt()
+    decoder.process_raw(heard.astype("<i2").tobytes(), full_utt=True)
+    decoder.end_utt()
+    return first_s
 
 
 def _score(segment: Any) -> float:
@@ -132,18 +190,18 @@ def _per_word(
         yield own[0][0], own[-1][1], min(score for _, _, score in own)
 
 
-def _within(speech: Sequence[tuple[float, float]], start: float, end: float) -> tuple[float, float]:
+def _within(speech: Spans, start: float, end: float) -> tuple[float, float]:
     """The word's bounds, cut to the speech span that holds most of it; unchanged where none does."""
     shared, first, last = max((min(end, b) - max(start, a), a, b) for a, b in speech)
     return (max(start, first), min(end, last)) if shared > 0 else (start, end)
 
 
-def _is_odd(word: tuple[str, float, float], speech: Sequence[tuple[float, float]]) -> bool:
+def _is_odd(word: tuple[str, float, float], speech: Spans) -> bool:
     _, start, end = word
     return end - start > _LONGEST_WORD_S or not any(a <= start and end <= b for a, b in speech)
 
 
-def _unheard(speech: Sequence[tuple[float, float]], words: TimedWords) -> tuple[str, ...]:
+def _unheard(speech: Spans, words: TimedWords) -> tuple[str, ...]:
     """Remarks on stretches of speech without words; raises AlignmentError where they are a quarter of all speech."""
     bare = [gap for span in speech for gap in _gaps(span, words) if gap[1] - gap[0] >= _UNHEARD_S]
     if sum(b - a for a, b in bare) > _UNHEARD_SHARE * sum(b - a for a, b in speech):

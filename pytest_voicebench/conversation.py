@@ -129,12 +129,16 @@ class Chunk:
     heard_ticks: int
 
 
+TranscriptSource = Literal["provider", "recognised"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transcribed:
     """Text an agent gave for a voice. `heard_text` is the part of an agent's reply that was played.
 
     `estimated` says that `heard_text` was cut in proportion to the audio heard, not by word times. `source` tells the
-    agent's own text from what a recogniser made of its voice.
+    agent's own text from what a recogniser made of its voice. `words` are those that were heard; `aligned` says
+    that their times were found by laying the text on the sound, `unsure` holds indexes of those that are doubtful.
     """
 
     speaker: Literal["user", "agent"]
@@ -144,7 +148,9 @@ class Transcribed:
     words: tuple[Word, ...] = ()
     heard_text: str | None = None
     estimated: bool = False
-    source: Literal["provider", "recognised"] = "provider"
+    source: TranscriptSource = "provider"
+    aligned: bool = False
+    unsure: tuple[int, ...] = ()
 
 
 CallStatus = Literal["executed", "failed", "rejected", "cancelled"]
@@ -237,7 +243,8 @@ class Conversation:
 
     `agent_speech` is None until speech was detected. `recording` is saved as audio.flac (user left, agent right),
     everything else as conversation.json. `warnings` are remarks on the user's recordings, one line each. `reported` is
-    given where the conversation was held by somebody else's scripts and imported.
+    given where the conversation was held by somebody else's scripts and imported. `words_dropped` counts the words that
+    a recogniser put where no speech is; None where none listened.
     """
 
     item_id: str
@@ -260,6 +267,7 @@ class Conversation:
     state_sha256_before: str | None = None
     state_sha256_after: str | None = None
     reported: Reported | None = None
+    words_dropped: int | None = None
     format: int = FORMAT
     recording: Recording | None = field(default=None, repr=False, compare=False)
 
@@ -272,3 +280,11 @@ class Conversation:
     def counted_calls(self) -> tuple[Call, ...]:
         """All calls but the cancelled ones, in order of time."""
         return tuple(sorted((c for c in self.calls if c.status != "cancelled"), key=lambda c: c.at_ticks))
+
+    @property
+    def transcript_source(self) -> TranscriptSource | None:
+        """Whose words stand for the agent's voice: `recognised` if any of them are; None without words."""
+        sources = {t.source for t in self.transcripts if t.speaker == "agent" and t.text.strip()}
+        if "recognised" in sources:
+            return "recognised"
+        return "provider" if sources else None

@@ -139,8 +139,11 @@ class TranscriptBook:
         )
 
     def heard(self, loudspeaker: Loudspeaker, now_ticks: int) -> tuple[Transcribed, ...]:
-        """All entries, those of the agent with the part that was heard by now."""
-        return tuple(_with_heard_text(entry, loudspeaker, now_ticks) for entry in self.entries.values())
+        """All entries; those of the agent with the part that was heard by now, its words where they were heard."""
+        return tuple(
+            _with_words_in_place(_with_heard_text(entry, loudspeaker, now_ticks), loudspeaker, now_ticks)
+            for entry in self.entries.values()
+        )
 
 
 def _with_heard_text(entry: Transcribed, loudspeaker: Loudspeaker, now_ticks: int) -> Transcribed:
@@ -158,6 +161,17 @@ def _with_heard_text(entry: Transcribed, loudspeaker: Loudspeaker, now_ticks: in
         return replace(entry, heard_text=_words_until(entry.words, heard))
     words = entry.text.split()
     return replace(entry, heard_text=" ".join(words[: len(words) * heard // received]), estimated=True)
+
+
+def _with_words_in_place(entry: Transcribed, loudspeaker: Loudspeaker, now_ticks: int) -> Transcribed:
+    """The agent counts its words from the start of an item's sound; on the timeline they lie where they were played."""
+    if entry.speaker != "agent" or entry.item_id is None or not entry.words:
+        return entry
+    heard = loudspeaker.heard_ticks(entry.item_id, now_ticks)
+    words = [word for word in entry.words if word.end_ticks <= heard]
+    bounds = [loudspeaker.played_at(entry.item_id, w.start_ticks, w.end_ticks) for w in words]
+    placed = (replace(w, start_ticks=a, end_ticks=b) for w, (a, b) in zip(words, bounds, strict=True))
+    return replace(entry, words=tuple(placed))
 
 
 def _words_until(words: tuple[Word, ...], ticks: int) -> str:

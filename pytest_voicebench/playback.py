@@ -73,6 +73,17 @@ class Loudspeaker:
         """Samples of an item that arrived."""
         return sum(c.length_ticks for c in self._chunks if c.item_id == item_id)
 
+    def played_at(self, item_id: str, start_ticks: int, end_ticks: int) -> tuple[int, int]:
+        """When a stretch of an item's sound plays; both count from the sound's start, and it must have arrived."""
+        first = last = passed = 0
+        for chunk in (c for c in self._chunks if c.item_id == item_id):
+            if passed <= start_ticks < passed + chunk.length_ticks:
+                first = chunk.start_ticks + start_ticks - passed
+            if passed < end_ticks <= passed + chunk.length_ticks:
+                last = chunk.start_ticks + end_ticks - passed
+            passed += chunk.length_ticks
+        return first, max(first, last)
+
     def between(self, start_ticks: int, end_ticks: int) -> Samples:
         """What plays in a stretch of time, as it stands now; empty where the queue has ended before it."""
         return self._track[start_ticks : min(end_ticks, self.end_ticks)]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from pytest_voicebench.conversation import AgentInfo
+from pytest_voicebench.conversation import AgentInfo, TranscriptSource
 from pytest_voicebench.official_card import OfficialCard
 from pytest_voicebench.scorecard import Scorecard
 
@@ -44,6 +44,8 @@ class Result:
     `scorecard` is None unless the outcome is passed or failed. `official` is given wherever a conversation was held,
     also where the outcome is an error: the official scripts score whatever is there. `folder` is relative to the run
     folder.
+    `transcript_source` says on whose words for the agent's voice a score like `mentions` rests; `words_dropped` is None
+    where no recogniser listened.
     """
 
     item_id: str
@@ -60,5 +62,7 @@ class Result:
     warnings: tuple[str, ...] = ()
     attempts: tuple[str, ...] = ()
     usage: Mapping[str, float] = field(default_factory=dict)
+    transcript_source: TranscriptSource | None = None
+    words_dropped: int | None = None
     taken_from: str | None = None  # run name, after `merge --replace`
     official: OfficialCard | None = None

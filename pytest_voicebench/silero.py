@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import threading
-from collections import OrderedDict
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
@@ -12,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pytest_voicebench.audio import RATE_HZ, Audio, Samples, resample
+from pytest_voicebench.kept import Kept
 
 MERGE_TICKS = round(0.30 * RATE_HZ)
 """Gaps shorter than this do not divide speech."""
@@ -23,12 +21,10 @@ _ON, _OFF = 0.5, 0.35
 _SILERO_HZ = 16_000
 _CHUNK = 512
 _CHUNK_TICKS = _CHUNK * RATE_HZ // _SILERO_HZ
-_MOST_KEPT = 4096
 
 Bounds = list[tuple[int, int]]
 
-_kept: OrderedDict[bytes, tuple[tuple[int, int], ...]] = OrderedDict()
-_one_at_a_time = threading.Lock()  # the model has a state, and the store an order
+_kept: Kept[tuple[tuple[int, int], ...]] = Kept()
 
 
 def silero_spans(audio: Audio) -> Bounds:
@@ -38,14 +34,7 @@ def silero_spans(audio: Audio) -> Bounds:
     32 ms; starts are up to 0.1 s late and ends about 60 ms late. Sound that was judged before costs only its hash.
     """
     at_16k = resample(audio, _SILERO_HZ).samples
-    key = hashlib.blake2b(at_16k.tobytes(), digest_size=16).digest()
-    with _one_at_a_time:
-        if key not in _kept:
-            _kept[key] = tuple(_judged(at_16k))
-            if len(_kept) > _MOST_KEPT:
-                _kept.popitem(last=False)
-        _kept.move_to_end(key)
-        return list(_kept[key])
+    return list(_kept.get(at_16k.tobytes(), lambda: tuple(_judged(at_16k))))
 
 
 def merged(spans: Iterable[tuple[int, int]]) -> Bounds:

@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from pytest_voicebench.spelled_out import spelled_out
+
 _UNSPOKEN = re.compile(r"[0-9$%&@#+=*/<>€£]")
 _EDGES = ' \t\n\r.,;:!?"“”„«»()[]{}…–—_|~'
 _SOUNDS = re.compile(
@@ -49,6 +51,21 @@ def spoken_words(text: str) -> tuple[SpokenWord, ...]:
                 raise UnspokenError(f'"{written}" cannot be read as English; write it in Latin letters as it sounds')
         if parts:
             words.append(SpokenWord(text=written.strip("-"), parts=parts))
+    if not words:
+        raise UnspokenError("the text has no words")
+    return tuple(words)
+
+
+def words_as_read(text: str) -> tuple[SpokenWord, ...]:
+    """As `spoken_words`, for texts nobody wrote for reading: figures and signs in their most usual reading.
+
+    Words keep their punctuation. Raises UnspokenError for letters that are not Latin, and for a text without words.
+    """
+    words = []
+    for raw in text.replace("’", "'").split():
+        said = spelled_out(raw.strip(_EDGES))
+        if any(c.isalnum() for c in said):
+            words.append(SpokenWord(text=raw, parts=tuple(p for word in spoken_words(said) for p in word.parts)))
     if not words:
         raise UnspokenError("the text has no words")
     return tuple(words)

@@ -179,7 +179,9 @@ class AgentSummary:
     """Everything about one agent. Keys of `by`: domain, difficulty, disfluency, speaker, expected_calls; known_issue
     where there are any.
 
-    An item counts in every disfluency it carries, and under "none" where it carries none.
+    An item counts in every disfluency it carries, and under "none" where it carries none. `transcript_sources`: of how
+    many valid items the agent's words were its own text (provider) or recognised, at least in part; items without words
+    are in neither. `words_dropped`: recognised outside detected speech; None where no recogniser listened.
     """
 
     name: str
@@ -197,6 +199,8 @@ class AgentSummary:
     surplus_calls: tuple[SurplusRow, ...]
     usage: Mapping[str, float]
     warnings: tuple[str, ...] = ()
+    transcript_sources: Mapping[str, int] = field(default_factory=dict)
+    words_dropped: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

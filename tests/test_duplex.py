@@ -17,7 +17,7 @@ from pytest_voicebench.agents.protocol import (
     Usage,
 )
 from pytest_voicebench.audio import BLOCK_TICKS, RATE_HZ, Audio, resample
-from pytest_voicebench.conversation import to_seconds
+from pytest_voicebench.conversation import Word, to_seconds, to_ticks
 from pytest_voicebench.scenario import RoomTone, Step
 from tests import stage
 from tests.scripted import CLOSE, Scripted, sound
@@ -405,6 +405,23 @@ def test_the_heard_text_of_a_cut_reply_is_in_proportion_to_what_was_heard(tmp_pa
     agent = Scripted([(6.0, sound(4.0, "x")), (6.0, spoken("one two three four", "x")), (7.0, PlaybackClear())])
     [entry] = hold(stage.scenario(tmp_path), agent).transcripts
     assert (entry.heard_text, entry.estimated, entry.text) == ("one", True, "one two three four")
+
+
+def test_an_agents_words_lie_where_they_were_played_and_those_nobody_heard_are_left_out(tmp_path):
+    words = tuple(
+        Word(text=text, start_ticks=to_ticks(a), end_ticks=to_ticks(b))
+        for text, a, b in (("one", 0.0, 0.4), ("two", 0.6, 1.0), ("three", 1.0, 1.6), ("four", 2.0, 2.4))
+    )
+    text = Transcript(speaker="agent", text="one two three four", item_id="x", words=words)
+    first, late = sound(0.5, "x"), sound(4.0, "x")  # silence between them: the second piece came late
+    agent = Scripted([(6.0, first), (6.0, text), (7.0, late), (8.5, PlaybackClear())])
+    [entry] = hold(stage.scenario(tmp_path), agent).transcripts
+    assert entry.heard_text == "one two three"
+    assert [(w.text, to_seconds(w.start_ticks), to_seconds(w.end_ticks)) for w in entry.words] == [
+        ("one", 6.0, 6.4),
+        ("two", 7.1, 7.5),
+        ("three", 7.5, 8.1),
+    ]
 
 
 def test_usage_is_added_up(tmp_path):

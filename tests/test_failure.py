@@ -42,10 +42,10 @@ def test_it_fits_on_a_screen(name: str) -> None:
         r"user end 9\.42 s, first call 7\.15 s \(-2\.27\), reply 11\.98 s \(\+2\.56\)",
         r"search_flights -2\.27 premature commit",
         r"^  heard     find me a flight to rome um no wait",
-        r"^  said      I found one flight to Rome",
+        r"^  said      \(provider words\) I found one flight to Rome",
         r"reports/run/items/travel_19-b/audio\.flac from 5\.4 s .*at 12\.0 s",
         r"^  again     pytest 'suites/fdb3/travel\.yaml::scenario\[travel_19-b\]' --agent=simulated,behaviour=stale_",
-        r"^  also      not met, not gating: mentions$",
+        r"^  also      not met, not gating: mentions \(provider words\)$",
     ],
 )
 def test_an_engineer_finds_what_was_wrong_when_and_where_to_hear_it(line: str) -> None:
@@ -61,7 +61,7 @@ def test_calls_that_are_missing_too_many_or_taken_back_are_named() -> None:
 
 
 def test_what_could_not_be_checked_did_not_pass() -> None:
-    assert "required mentions: could not be checked" in text(hostile())
+    assert "required mentions (provider words): could not be checked" in text(hostile())
 
 
 def test_several_turns_are_told_apart() -> None:

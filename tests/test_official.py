@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_voicebench.codec import from_json, to_json
-from pytest_voicebench.conversation import Call, Conversation, Reported, Word, to_ticks
+from pytest_voicebench.conversation import Call, Conversation, Reported, Transcribed, Word, to_ticks
 from pytest_voicebench.metrics.official import official_card
 from pytest_voicebench.metrics.official_calls import is_equal
 from pytest_voicebench.metrics.official_record import logged_calls, official_record
@@ -261,6 +261,12 @@ def test_turns_and_times_of_our_own_conversations(
     assert (found.turn_taken, found.response_latency_s, found.first_response_latency_s) == (taken, start_s, first_s)
     assert found.interruption == (None if start_s is None else start_s < 0)
     assert found.inputs == "derived"
+
+
+def test_speech_without_word_times_stands_beside_words() -> None:
+    said = Transcribed(speaker="agent", text="Done.", at_ticks=to_ticks(20.0), words=words((20.1, 20.5)))
+    talk = conversation(speech=((12.0, 14.0), (20.0, 21.0)), said=(said,))
+    assert [w[1:] for w in official_record(talk).words] == [(12.0, 14.0), (20.1, 20.5)]
 
 
 def test_the_transcript_is_what_was_heard() -> None:

@@ -1,7 +1,5 @@
 """Speech is found where it is: to the sample in an agent's channel, within 100 ms in a person's room."""
 
-from collections import OrderedDict
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +9,7 @@ from pytest_voicebench import silero
 from pytest_voicebench.audio import RATE_HZ, Audio, Samples, resample
 from pytest_voicebench.audio_files import read_audio
 from pytest_voicebench.conversation import Span
+from pytest_voicebench.kept import Kept
 from pytest_voicebench.room_tone import room_tone
 from pytest_voicebench.speech import detect_agent_speech, detect_user_speech
 from tests.shared_data import RECORDINGS, needs_recordings
@@ -100,7 +99,7 @@ def test_a_reply_heard_before_is_not_judged_again(monkeypatch: pytest.MonkeyPatc
         return judge(sound)
 
     monkeypatch.setattr(silero, "_judged", counted)
-    monkeypatch.setattr(silero, "_kept", OrderedDict())
+    monkeypatch.setattr(silero, "_kept", Kept())
     detect_agent_speech(track(1.0, spoken(1.0), 5.0))
     assert len(judged) == 1
     detect_agent_speech(track(2.1234, spoken(1.0), 0.7, spoken(1.0)))
@@ -111,13 +110,12 @@ def test_a_reply_heard_before_is_not_judged_again(monkeypatch: pytest.MonkeyPatc
 
 def test_silence_is_never_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(silero, "_judged", lambda _: pytest.fail("Silero ran on silence"))
-    monkeypatch.setattr(silero, "_kept", OrderedDict())
+    monkeypatch.setattr(silero, "_kept", Kept())
     assert detect_agent_speech(track(30.0)) == ()
 
 
 def test_what_is_forgotten_first_is_what_was_not_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(silero, "_MOST_KEPT", 2)
-    monkeypatch.setattr(silero, "_kept", OrderedDict())
+    monkeypatch.setattr(silero, "_kept", Kept(2))
     for pitch_hz in (100, 110, 100, 120):
         detect_agent_speech(spoken(0.5, pitch_hz=pitch_hz))
     monkeypatch.setattr(silero, "_judged", lambda _: pytest.fail("forgotten"))

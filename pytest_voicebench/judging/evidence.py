@@ -48,9 +48,11 @@ def evidence_of(conversation: Conversation) -> Evidence:
 
 
 def _agent_texts(conversation: Conversation) -> list[Transcribed]:
-    own = [t for t in conversation.transcripts if t.speaker == "agent"]
-    given = [t for t in own if t.source == "provider"] or own
-    return sorted(given, key=lambda t: t.at_ticks)
+    """Of a reply whose text was lost, what was recognised stands in for it, beside the texts of the others."""
+    own = [t for t in conversation.transcripts if t.speaker == "agent" and t.text.strip()]
+    given = {t.item_id for t in own if t.source == "provider"}
+    chosen = [t for t in own if t.source == "provider" or not given & {t.item_id, None}]
+    return sorted(chosen, key=lambda t: t.at_ticks)
 
 
 def _call(call: Call) -> dict[str, Json]:

@@ -16,9 +16,9 @@ TURN_GAP_S = 2.0
 class OfficialRecord:
     """The inputs of the official scores; seconds from the start of the stream, None where nothing is known.
 
-    `words` are (text, start, end); where an agent gave no word times, each stretch of its heard speech stands for one,
-    with an empty text. `calls` is the log, in its order, and `first_call_s` the start of its first, which need not be
-    the earliest.
+    `words` are (text, start, end); each stretch of the agent's heard speech that has no word times stands for one, with
+    an empty text. `calls` is the log, in its order, and `first_call_s` the start of its first, which need not be the
+    earliest.
     """
 
     inputs: Literal["reported", "derived"]
@@ -114,5 +114,10 @@ def _words(conversation: Conversation) -> tuple[tuple[str, float | None, float |
         return ()
     found = [
         (w.start_ticks, w.end_ticks, w.text) for t in conversation.transcripts if t.speaker == "agent" for w in t.words
-    ] or [(s.start_ticks, s.end_ticks, "") for s in conversation.agent_speech or ()]
-    return tuple((text, to_seconds(start), to_seconds(end)) for start, end, text in sorted(found))
+    ]
+    bare = [
+        (s.start_ticks, s.end_ticks, "")
+        for s in conversation.agent_speech or ()
+        if not any(a < s.end_ticks and b > s.start_ticks for a, b, _ in found)
+    ]
+    return tuple((text, to_seconds(start), to_seconds(end)) for start, end, text in sorted(found + bare))

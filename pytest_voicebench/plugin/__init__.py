@@ -13,6 +13,7 @@ import pytest
 
 from pytest_voicebench.plugin import options
 from pytest_voicebench.plugin.run import _voicebench_runner, agent, conversation, scenario
+from pytest_voicebench.plugin.words import check_words
 
 if TYPE_CHECKING:
     from pytest_voicebench.plugin.collect import SuiteFile
@@ -36,6 +37,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
     options.check_rescore(config)
+    check_words(config)
     options.check_agents(config)
     if not config.getoption("collectonly"):
         options.judge_asked(config)  # what is wrong with it is said before the run, not after

@@ -74,6 +74,8 @@ class Attempt:
             ended=talk.ended if talk else None,
             warnings=(*talk.warnings, *(p.message for p in talk.problems if p.kind == "agent")) if talk else (),
             usage=dict(talk.usage) if talk else {},
+            transcript_source=talk.transcript_source if talk else None,
+            words_dropped=talk.words_dropped if talk else None,
             attempts=self._attempts(outcome),
             taken_from=self.recorded.taken_from if self.recorded else None,
             official=self._official(talk) if talk else None,

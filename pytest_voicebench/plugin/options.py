@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 GROUP = "voicebench"
 OPTION = "--voicebench-agent"
 ALIAS = "--agent"
+WORDS = "--voicebench-words"
 DEFAULT_SUITES = ["suites/**/*.yaml"]
 DEFAULT_REPORTS = "reports"
 
@@ -23,6 +24,10 @@ AGENT_HELP = (
     "given twice it compares (default: local)"
 )
 
+WORDS_HELP = (
+    "after each conversation: recognise writes down heard speech of the agent for which it gave no text, align finds "
+    "the times of its texts that lack them; both with a comma; off (default)"
+)
 NO_JUDGE = "none"
 JUDGE_HELP = (
     "after the run, ask this model about what was said: MODEL[,timeout_s=60,retries=2,parallel=8,max_tokens=400,"
@@ -55,6 +60,8 @@ def add_options(parser: pytest.Parser) -> None:
         metavar="RUN",
         help="judge the conversations of this run again and call nobody: its folder, its name, or latest",
     )
+    group.addoption(WORDS, metavar="HOW", help=WORDS_HELP)
+    parser.addini("voicebench_words", "what --voicebench-words says where it is not given", default="")
     parser.addini("voicebench_suites", "globs of suite files, from the root directory", "args", DEFAULT_SUITES)
     parser.addini("voicebench_reports", "where run folders go, from the root directory", default=DEFAULT_REPORTS)
     parser.addini("voicebench_agent", "the agent where --voicebench-agent is not given", default="")

@@ -16,6 +16,7 @@ from pytest_voicebench.plugin.collect import NAME, SuiteFile
 from pytest_voicebench.plugin.options import LABEL, agent_specs, agents_given, rescored_run
 from pytest_voicebench.plugin.run import shipped_agent
 from pytest_voicebench.plugin.run_folder import run_folder
+from pytest_voicebench.plugin.words import words_text
 
 if TYPE_CHECKING:
     from pytest_voicebench.agents.naming import AgentSpec
@@ -133,6 +134,7 @@ def _header(config: pytest.Config) -> dict[str, Any]:
         "started_at": run_folder(config).started_at,
         "rules": dict(RULES),
         "workers": worker.get("workercount", 0),
+        **({"words": words} if (words := words_text(config)) else {}),
         "versions": {"python": sys.version.split()[0], **{name: _version(name) for name in packages}},
     }
 

@@ -16,6 +16,7 @@ import pytest_asyncio
 from pytest_voicebench.plugin.attempt import Attempt, attempt_key
 from pytest_voicebench.plugin.options import RESCORE, agent_option, agent_specs, agents_given, rescored_run
 from pytest_voicebench.plugin.run_folder import RunFolder, run_folder
+from pytest_voicebench.plugin.words import with_words
 
 if TYPE_CHECKING:
     from pytest_voicebench.agents.naming import AgentSpec
@@ -81,6 +82,8 @@ async def conversation(
 ) -> Conversation:
     """What happened between the scenario's user and the agent, with the agent's speech detected.
 
+    Its words are looked for too where `--voicebench-words` says so.
+
     What is not the agent's fault is an error of this fixture: agent_absent, infrastructure, invalid_measurement, suite.
     """
     from pytest_voicebench.speech import detect_speech
@@ -90,7 +93,7 @@ async def conversation(
     if attempt is not None:
         attempt.agent = info
     held = await _hold(scenario, agent, _voicebench_runner, request.config, attempt)
-    held = detect_speech(held)
+    held = with_words(detect_speech(held), request.config)
     if attempt is not None:
         attempt.conversation = held
         _save(held, run_folder(request.config).path / attempt.folder)

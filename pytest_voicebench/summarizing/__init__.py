@@ -17,6 +17,7 @@ from pytest_voicebench.summarizing.groups import breakdowns, group_scores, scena
 from pytest_voicebench.summarizing.judged import judge_summaries
 from pytest_voicebench.summarizing.official import summarize_official
 from pytest_voicebench.summarizing.tables import benchmark_tables
+from pytest_voicebench.summarizing.words import transcript_sources, words_dropped
 from pytest_voicebench.summary import SCHEMA_VERSION, AgentSummary, Json, Scores, Summary
 
 __all__ = ["summarize"]
@@ -73,6 +74,8 @@ def summarize_agent(results: Sequence[Result]) -> AgentSummary:
         surplus_calls=surplus_calls(results),
         usage=_usage(results),
         warnings=_warnings(overall),
+        transcript_sources=transcript_sources(results),
+        words_dropped=words_dropped(results),
     )
 
 

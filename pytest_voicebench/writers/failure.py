@@ -23,6 +23,8 @@ MOST_TEXT_LINES = 3
 MOST_WARNINGS = 2
 MOST_ROLLBACKS = 2
 
+NO_WORDS = "(the agent gives no transcript of itself)"
+
 CAUSES = {
     "stale": "stale: the user said it, then took it back",
     "misheard": "misheard: the agent's own transcript of the user lacks the expected value",
@@ -49,7 +51,7 @@ def failure_text(
         "",
         *_difference(conversation, scorecard),
         *_rollback(scorecard),
-        *_not_gating(scorecard),
+        *_not_gating(conversation, scorecard),
         *_times(conversation, scorecard),
         *(one_line(f"  recording {text}", WIDTH) for text in conversation.warnings[:MOST_WARNINGS]),
         *_voices(scenario, conversation),
@@ -79,7 +81,8 @@ def _reasons(conversation: Conversation, card: Scorecard) -> list[str]:
     reasons += [f"{p.tool}: {_refusal(conversation, p)}" for p in card.pairs if _only_rejected(conversation, p)]
     for name, met in card.requirements.items():
         if not met:
-            reasons.append(f"required {name}: {'could not be checked' if met is None else 'not met'}")
+            told = _with_source(name, conversation)
+            reasons.append(f"required {told}: {'could not be checked' if met is None else 'not met'}")
     return reasons
 
 
@@ -202,15 +205,25 @@ def _argument_difference(pair: Pair, argument: ArgumentScore) -> list[str]:
     return [one_line(line, WIDTH) for line in lines]
 
 
+def _with_source(check: str, conversation: Conversation) -> str:
+    """A check by name, with whose words it rests on where it rests on the agent's."""
+    source = conversation.transcript_source
+    return f"{check} ({source} words)" if check == "mentions" and source else check
+
+
 def _rollback(card: Scorecard) -> list[str]:
     """What became of values that were taken back, where the agent called with one."""
     told = [rollback_sentence(entry) for entry in card.rollback if entry.commits][:MOST_ROLLBACKS]
     return [line for sentence in told for line in _labelled("rollback", sentence)]
 
 
-def _not_gating(card: Scorecard) -> list[str]:
+def _not_gating(conversation: Conversation, card: Scorecard) -> list[str]:
     """Diagnostics that failed without making the item fail."""
-    failed = [name for name, met in card.diagnostics.items() if met is False and name not in card.requirements]
+    failed = [
+        _with_source(name, conversation)
+        for name, met in card.diagnostics.items()
+        if met is False and name not in card.requirements
+    ]
     return [one_line(f"  also      not met, not gating: {', '.join(failed)}", WIDTH)] if failed else []
 
 
@@ -249,11 +262,13 @@ def _voices(scenario: Scenario, conversation: Conversation) -> list[str]:
     spoken = " ".join(u.text for u in conversation.turns) or scenario.stimulus_text
     heard = " ".join(t.text for t in conversation.transcripts if t.speaker == "user")
     said = " ".join(_as_heard(t.heard_text, t.text) for t in conversation.transcripts if t.speaker == "agent")
+    source, dropped = conversation.transcript_source, conversation.words_dropped
+    remarks = [*([f"{source} words"] if source else []), *([f"{dropped} outside speech dropped"] if dropped else [])]
     heard = "(word for word)" if heard and heard == spoken else heard
     return [
         *_labelled("user", spoken or "(nothing)"),
         *_labelled("heard", heard or "(the agent gives no transcript of the user)"),
-        *_labelled("said", said or "(the agent gives no transcript of itself)"),
+        *_labelled("said", " ".join([*([f"({', '.join(remarks)})"] if remarks else []), said]).strip() or NO_WORDS),
     ]
 
 

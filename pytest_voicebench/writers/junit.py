@@ -59,6 +59,8 @@ def item_properties(result: Result) -> dict[str, Scalar]:
         "cause": result.cause,
         "taken_from": result.taken_from,
         "attempts": ",".join(result.attempts) or None,
+        "transcript_source": result.transcript_source,
+        "words_dropped": result.words_dropped,
         "warnings": "; ".join(result.warnings) or None,
         **_artifacts(result),
         **_scores(result),
@@ -124,6 +126,9 @@ def run_properties(summary: Summary) -> dict[str, Scalar]:
             values[f"{agent.name}.{name}"] = getattr(agent.overall, name).value
         for name in RUN_LATENCIES:
             values[f"{agent.name}.{name}.mean"] = getattr(agent.overall, name).mean
+        for source, items in agent.transcript_sources.items():
+            values[f"{agent.name}.transcript_source.{source}"] = items
+        values[f"{agent.name}.words_dropped"] = agent.words_dropped
         values[f"{agent.name}.premature_commit_rate"] = agent.commits.premature_commit_rate.value
         values[f"{agent.name}.repaired_rate"] = agent.commits.repaired_rate.value
         values[f"{agent.name}.rollback_latency_s.p50"] = agent.commits.rollback_latency_s.p50

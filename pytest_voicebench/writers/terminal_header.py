@@ -20,8 +20,8 @@ NOT_COMPARABLE = "not comparable with published figures"
 def header_lines(summary: Summary, *, width: int, paint: Paint) -> list[str]:
     """The header, one fact a line; facts that the caller did not give are left out, `judge: none` never is.
 
-    Read from `summary.header`: run, started_at, suites (name to sha256), judge, merged (text), rescored_from (with
-    held_at, scored_before, scored_now), workers, versions (name to version).
+    Read from `summary.header`: run, started_at, suites (name to sha256), judge, merged, words (texts),
+    rescored_from (with held_at, scored_before, scored_now), workers, versions (name to version).
     """
     lines = [paint(one_line(_title(summary), width), "bold")]
     lines += [paint(one_line(notice, width), "yellow") for notice in _notices(summary)]
@@ -67,6 +67,8 @@ def official_rules(summary: Summary) -> str:
 
 def _short_agent_text(agent: AgentSummary) -> str:
     parts = [*([f"model {agent.model}"] if agent.model else []), f"{agent.clock} clock"]
+    recognised = agent.transcript_sources.get("recognised", 0)
+    parts += [f"transcript_source recognised in {recognised} items"] if recognised else []
     return f"{agent.name} ({', '.join(parts)})"
 
 
@@ -122,6 +124,9 @@ def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
         yield "agent", _agent_text(agent)
         if len(summary.agents) > 1:
             yield "", outcomes_text(agent.overall.counts)
+        words = _words_text(agent)
+        if words:
+            yield "", words
     yield (
         "scores",
         (
@@ -145,6 +150,15 @@ def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
         yield "run", ", ".join(made)
 
 
+def _words_text(agent: AgentSummary) -> str:
+    """Whose words the agent's voice was judged by."""
+    sources = [f"{source} {items}" for source, items in agent.transcript_sources.items()]
+    text = f"transcript_source: {', '.join(sources)}" if sources else ""
+    if agent.words_dropped:
+        text += f"{'; ' if text else ''}{agent.words_dropped} recognised words outside detected speech dropped"
+    return text
+
+
 def _how_rescored(header: Mapping[str, Json]) -> str:
     before = header.get("scored_before")
     then = " and ".join(map(str, before)) if isinstance(before, list | tuple) and before else "nothing"
@@ -156,6 +170,8 @@ def _how_rescored(header: Mapping[str, Json]) -> str:
 
 def _how_made(header: Mapping[str, Json]) -> list[str]:
     facts = [f"started {header['started_at']}"] if header.get("started_at") else []
+    if header.get("words"):
+        facts.append(f"words {header['words']}")
     if header.get("workers") is not None:
         facts.append(f"{header['workers']} workers" if header["workers"] else "no workers")
     return facts + [f"{name} {version}" for name, version in _mapping(header.get("versions")).items()]

@@ -7,12 +7,13 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from pytest_voicebench.agents.local.hearing import Hearing, SileroDetector
 from pytest_voicebench.agents.local.line import LocalLine
-from pytest_voicebench.agents.local.recognition import check_installed, load_recognizer
+from pytest_voicebench.agents.local.recognition import load_recognizer
 from pytest_voicebench.agents.local.settings import INPUT_HZ, settings_from
 from pytest_voicebench.agents.local.vocabulary import expected_words
 from pytest_voicebench.agents.local.voice import check_voice, find_voice
 from pytest_voicebench.agents.protocol import Line, Setup
 from pytest_voicebench.conversation import AgentInfo
+from pytest_voicebench.whisper import check_installed
 
 
 class LocalAgent:

@@ -22,6 +22,7 @@ from pytest_voicebench.conversation import (
 )
 from pytest_voicebench.importers.agent_track import AgentTrack, Side, padded, read_agent_track
 from pytest_voicebench.importers.result_file import ReportedCall, ResultFile, TimedText
+from pytest_voicebench.recognised import within_speech
 from pytest_voicebench.scenario import Scenario
 from pytest_voicebench.silero import merged
 from pytest_voicebench.speech import detect_agent_speech
@@ -33,7 +34,6 @@ FROM_WORDS = "speech from word times"
 COMPLETED = "completed"
 
 _SHORTEST_TICKS = to_ticks(0.1)
-_WORD_SLACK_TICKS = to_ticks(0.25)  # how far a recogniser's word may lie from the speech that it was
 _FIRST_SAMPLE_TICKS = to_ticks(0.05)
 _LONGEST_S = 3600.0
 
@@ -46,6 +46,7 @@ class Voice:
     words: tuple[Word, ...] = ()
     text: str = ""
     track: AgentTrack | None = None
+    words_dropped: int | None = None
     warnings: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
 
@@ -79,6 +80,7 @@ def conversation_of(
         problems=(*_status_problems(file), *voice.problems),
         warnings=tuple(warnings),
         reported=file.reported,
+        words_dropped=voice.words_dropped,
         recording=_recording(user, voice.track, ticks),
     )
 
@@ -118,7 +120,7 @@ def _voice(file: ResultFile, wav: Path | None, side: Side | None, session_s: flo
         return Voice(speech=None, problems=(Problem(kind="invalid_measurement", message=told),))
     speech = detect_agent_speech(track.samples)
     words, left = _timed(file.reported.words)
-    heard = tuple(word for word in words if _is_heard(word, speech))
+    heard = within_speech(words, speech)
     warnings = list(track.warnings)
     if len(heard) < len(words):
         dropped = len(words) - len(heard)
@@ -131,7 +133,14 @@ def _voice(file: ResultFile, wav: Path | None, side: Side | None, session_s: flo
     text = file.reported.transcript if whole else " ".join(word.text for word in heard)
     if not words and left and speech:
         text = file.reported.transcript
-    return Voice(speech=speech, words=heard, text=text, track=track, warnings=tuple(warnings))
+    return Voice(
+        speech=speech,
+        words=heard,
+        text=text,
+        track=track,
+        words_dropped=len(words) - len(heard),
+        warnings=tuple(warnings),
+    )
 
 
 def _voice_of_words(file: ResultFile) -> Voice:
@@ -159,13 +168,6 @@ def _timed(words: Sequence[TimedText]) -> tuple[tuple[Word, ...], int]:
 def _spans(words: Sequence[Word]) -> tuple[Span, ...]:
     bounds = merged((w.start_ticks, max(w.end_ticks, w.start_ticks + _SHORTEST_TICKS)) for w in words)
     return tuple(Span(start_ticks=a, end_ticks=b) for a, b in bounds)
-
-
-def _is_heard(word: Word, speech: Sequence[Span]) -> bool:
-    return any(
-        word.start_ticks < span.end_ticks + _WORD_SLACK_TICKS and word.end_ticks > span.start_ticks - _WORD_SLACK_TICKS
-        for span in speech
-    )
 
 
 def _duration_ticks(file: ResultFile, user: Clip | None, voice: Voice) -> int:

@@ -257,6 +257,8 @@ def _judged(planned: Result, scenario: Scenario, held: Conversation, stage: Path
         duration_s=to_seconds(held.duration_ticks),
         ended=held.ended,
         warnings=held.warnings,
+        transcript_source=held.transcript_source,
+        words_dropped=held.words_dropped,
         official=official_card(scenario, held),
     )
     for problem in (*held.problems, *measurement_problems(scenario, held)):

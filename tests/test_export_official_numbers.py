@@ -18,13 +18,13 @@ from pytest_voicebench.official_summary import OfficialAgent
 from pytest_voicebench.result_files import find_run
 from pytest_voicebench.saved_run import SavedRun, load_run
 
-BEHAVIOURS = ("oracle", "stale", "interrupt", "filler", "no_op", "unknown_tool")
+BEHAVIOURS = ("oracle", "stale_commit", "interrupter", "eager_filler", "no_op", "tool_inventor", "argument_swapper")
 ITEMS = "travel_08 or travel_09 or travel_10 or travel_11"
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> SavedRun:
-    """Six agents of known behaviour on some hard scenarios of the shipped suite."""
+    """Seven agents of known behaviour on some hard scenarios of the shipped suite."""
     folder = tmp_path_factory.mktemp("agents")
     agents = [f"--agent=simulated,behaviour={name}" for name in BEHAVIOURS]
     command = [sys.executable, "-m", "pytest", str(ROOT / "suites" / "fdb3" / "travel.yaml"), "-k", ITEMS, *agents]

@@ -438,6 +438,13 @@ def test_words_that_cannot_be_aligned_are_a_remark_and_speech_is_detected(tmp_pa
     assert found.recordings == 1
 
 
+def test_alignment_without_its_package_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    add(tmp_path)
+    monkeypatch.setattr(release_suite, "find_spec", lambda _: None)
+    with pytest.raises(ImportRefused, match=r"pip install \"pytest-voicebench\[align\]\""):
+        import_release(read_release(tmp_path), tmp_path / "out", with_words=True)
+
+
 def test_the_spoken_part_is_bounded_by_the_words() -> None:
     words = (("a", 1.0, 1.4), ("b", 3.0, 3.5))
     assert spoken_part(((0.2, 0.3), (0.9, 1.5), (2.9, 3.6), (5.0, 6.0)), words) == ((1.0, 1.5), (2.9, 3.5))

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
 
 from pytest_voicebench.audio_files import AudioError, Channel
@@ -77,6 +78,10 @@ def import_release(
     there (and with `force`: was not written by an import), or nothing can be imported.
     """
     _check_out(out, force)
+    if with_words and find_spec("pocketsphinx") is None:
+        raise ImportRefused(
+            'words are found with pocketsphinx: pip install "pytest-voicebench[align]", or leave --align out'
+        )
     stage = out.parent / f".{out.name}.{uuid.uuid4().hex[:8]}.partial"
     try:
         stage.mkdir(parents=True)

@@ -19,6 +19,7 @@ COMMANDS = {
         "bring in the official FDB-v3 release, or results of its scripts",
     ),
     "export": ("pytest_voicebench.commands.export:run", "write a run in the layout of the official FDB-v3 scripts"),
+    "match": ("pytest_voicebench.commands.match:run", "compare two values as a matcher does"),
     "report": ("pytest_voicebench.commands.report:run", "print a run's tables again"),
     "judge": ("pytest_voicebench.commands.judge:run", "ask a judge about a run made earlier"),
     "judge-check": ("pytest_voicebench.commands.judge_check:run", "measure a judge against labelled controls"),

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_voicebench.loading import Mistake
+from pytest_voicebench.matchers import stand_in
 from pytest_voicebench.references import Unresolvable, expand
 from pytest_voicebench.scenario import ExpectedCall, Scenario, Suite
 from pytest_voicebench.toolbox import MockError, Toolbox, broken_rule
@@ -49,8 +50,8 @@ def _mistakes(scenario: Scenario) -> Iterator[Mistake]:
 
 
 def _resolved(call: ExpectedCall, results: Mapping[int, Json]) -> dict[str, Json]:
-    """The arguments with references replaced by the first value that they may stand for. Raises Unresolvable."""
-    return {name: expand(value, results)[0] for name, value in call.args.items()}
+    """The arguments with references and forms replaced by the first value that they stand for. Raises Unresolvable."""
+    return {name: stand_in(expand(value, results)[0]) for name, value in call.args.items()}
 
 
 def _mistake(scenario: Scenario, where: str, what: str) -> Mistake:

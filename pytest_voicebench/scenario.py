@@ -111,13 +111,18 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """What a scenario expects. `ordered` demands the order written; references always demand theirs."""
+    """What a scenario expects. `ordered` demands the order written; references always demand theirs.
+
+    `compare` overrides how arguments are compared: by `tool.argument`, the `kind` and the matcher's options. Values of
+    `calls` may be forms such as `{"$one_of": [...]}` (`matchers.forms`).
+    """
 
     calls: tuple[ExpectedCall, ...]
     mentions: tuple[str, ...] = ()
     pass_requires: tuple[Requirement, ...] = ()
     ordered: bool = False
     aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    compare: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

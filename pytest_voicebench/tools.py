@@ -10,13 +10,11 @@ Json = Any
 
 JsonType = Literal["string", "integer", "number", "boolean", "array", "object"]
 
-MATCHERS = ("identifier", "number", "money", "currency", "boolean", "enum", "date", "place", "text", "exact")
-"""Names that a parameter's `match` may have."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """One parameter of a tool. `match` names the matcher that compares its values; None = chosen from the type."""
+    """One parameter of a tool. `match` names the matcher that compares its values (`matchers.KINDS`,
+    or a user's `package.module:function`); None = chosen from the type."""
 
     name: str
     type: JsonType

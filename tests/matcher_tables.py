@@ -2,27 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
-
-Cases = list[tuple[Any, Any]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Table:
-    """The cases of one kind."""
-
-    accepts: Cases
-    rejects: Cases
-    near: Cases
-    open: Cases = field(default_factory=list)  # cannot_tell
-    options: dict[str, Any] = field(default_factory=dict)
-
-
-def each(expected: Any, *actuals: Any) -> Cases:
-    """One expected value against several actual ones."""
-    return [(expected, actual) for actual in actuals]
-
+from matcher_table import Table, each
+from spoken_tables import SPOKEN
 
 TABLES: dict[str, Table] = {
     "identifier": Table(
@@ -84,6 +65,10 @@ TABLES: dict[str, Table] = {
             *each(100, "a hundred", "one hundred"),
             *each(2_500_000, "2.5 million", "two million five hundred thousand", "2,500,000"),
             *each(115, "one hundred and fifteen", "one hundred fifteen"),
+            *each(2.5, "two and a half", "2 and a half"),
+            *each(12, "a dozen", "one dozen"),
+            *each(0.5, "half", "a half"),
+            *each(2_500_000, "two and a half million"),
         ],
         rejects=[
             *each(
@@ -97,6 +82,8 @@ TABLES: dict[str, Table] = {
             *each(0.3, float("nan"), float("inf")),
             (float("nan"), float("nan")),
             *each(1999, "nineteen ninety nine"),
+            *each(2.5, "two and a quarter", "three and a half", "two and half", "-2 and a half"),
+            *each(12, "dozens", "two dozen", "half a dozen"),
             (3000, "one thousand two thousand"),  # two numbers
             (2_001_000, "one thousand two million"),
             *each(5000, "-5 thousand", "--5 thousand"),
@@ -224,6 +211,7 @@ TABLES: dict[str, Table] = {
                 "driver  license",
             ),
             *each("id_card", "ID card", "id card", "id-card", "Id_Card"),
+            *each("driver_license", "driver's license", "drivers license", "Driver\u2019s License", "drivers_license"),
             *each("passport", "Passport", "PASSPORT", " passport"),
             *each("min_bedrooms", "min bedrooms", "Min_Bedrooms", "min-bedrooms"),
             *each("two-way", "two way", "two_way", "Two-Way"),
@@ -287,6 +275,13 @@ TABLES: dict[str, Table] = {
             *each("2026-04-07", "tomorrow"),
             *each("2026-10-25", "10/25/2026", "25.10.2026", "25-10-26"),
             *each("2026-05-05", "5/5", "05/05/2026"),
+            *each(
+                "2026-06-03", "June third twenty twenty-six", "the third of June two thousand twenty six", "June 3 '26"
+            ),
+            *each("2005-06-21", "June twenty-first twenty oh five", "21 June two thousand and five"),
+            *each("2026-04-09", "in three days", "3 days from today"),
+            *each("2026-04-08", "the day after tomorrow", "in 2 days"),
+            *each("2026-03-30", "a week ago", "7 days ago"),
         ],
         rejects=[
             *each(
@@ -306,14 +301,25 @@ TABLES: dict[str, Table] = {
             *each("2026-03-22", "March 22"),  # the next one is in 2027
             *each("2026-06-03", "June first", "June thirteenth", "June thirty", "tomorrow", "today"),
             *each("February 28", "February 30", "February 29", "2026-02-29"),
-            *each("2026-10-07", "9/8", "Octember 7"),
+            *each("2026-10-07", "9/8", "Octember 7", "October seventh twenty twenty-seven", "October seven seven"),
+            *each("2026-04-09", "in two days", "three days ago", "in three months"),
         ],
         near=[
             *each("October 7", "October 8", "October 17", "Octobe 7x", "2026-10-06", "2026-11-07", "2026-10-27"),
             *each("2026-10-07", "2026-10-08", "2025-10-07", "2026-10-97", "2027-10-07", "2026-1-07", "2026-10-0"),
         ],
         open=[
-            *each("October 7th", "10/07", "7/10", "10/07/2026", "07-10-2026", "next Wednesday", "Wednesday"),
+            *each(
+                "October 7th",
+                "10/07",
+                "7/10",
+                "10/07/2026",
+                "07-10-2026",
+                "next Wednesday",
+                "Wednesday",
+                "the seventh",
+                "in a few days",
+            ),
             ("2026-10-07", "Monday, October 7"),
             ("some day", "2026-10-07"),
         ],
@@ -342,7 +348,10 @@ TABLES: dict[str, Table] = {
             *each("9 Oak Drive, Springfield", "9 Oak Dr, Springfield"),
             *each("Dr King Street", "Doctor King St", "Dr. King Street"),
             *each("E Street", "E St", "e street"),
-            *each("5th Avenue South", "5th Ave S"),
+            *each("5th Avenue South", "5th Ave S", "Fifth Avenue South"),
+            *each("123rd Street", "123rd St"),
+            *each("23rd Street", "twenty-third street", "twenty third St"),
+            *each("São Paulo", "Sao Paulo"),
         ],
         rejects=[
             *each("Milan", "Rome", "Milano", "", "Milan Rome", 5, True, ["Milan"], "MIL", "Italy"),
@@ -358,6 +367,8 @@ TABLES: dict[str, Table] = {
             *each("North Road", "South Road", "S Road"),
             *each("São Paulo", "Sao Tome"),
             *each("Saint Louis", "Street Louis"),
+            *each("5th Avenue", "Sixth Avenue", "fifteenth avenue", "Five Avenue"),
+            *each("23rd Street", "thirty-third street", "twenty second street", "twenty street third"),
             *each("E Street", "East Street", "East St"),
             *each("South Street", "S Street", "S St"),
             *each("Avenue N", "Avenue North"),
@@ -388,6 +399,7 @@ TABLES: dict[str, Table] = {
             *each("wireless headphones", "wireless headphone", "wireless headphones.", '"wireless headphones"'),
             *each("box", "boxes"),
             *each("keyboard", "keyboards", "Keyboards"),
+            *each("Mechanical Keyboards", "mechanical keyboard", "Mechanical keyboard", "MECHANICAL KEYBOARDS"),
             *each("Jones", "jones", "JONES"),
             *each("battery", "batteries"),
             ("tomato", "tomatoes"),
@@ -407,9 +419,8 @@ TABLES: dict[str, Table] = {
             *each("1,200", "1200", 1200),
             *each("new", "news"),
             *each("10", "10s"),
-            *each("Martha Collins", "Martha Collin"),
-            *each("Victor Brook", "Victor Brooks", "victor brooks"),
-            *each("James", "Jame", "jame"),
+            *each("Martha Collins", "Martha Colins", "Marta Collins"),
+            *each("Victor Brook", "Victor Brock", "Viktor Brooks"),
             *each("glasses", "glass"),
             *each("shorts", "short"),
             *each("economics", "economic"),
@@ -418,6 +429,11 @@ TABLES: dict[str, Table] = {
             *each("desk", "disk", "des", "deski", "desk5", "dusk", "deskes"),
             *each("keyboard", "keyboar", "skeyboard", "keyboardx"),
             *each("size 10", "size 11", "size 1 0", "side 10"),
+        ],
+        open=[
+            ("Victor Brook", "Victor Brooks"),
+            ("Martha Collins", "Martha Collin"),
+            ("Mechanical Keyboards", "Mechanical Keyboard"),
         ],
     ),
     "exact": Table(
@@ -452,3 +468,4 @@ TABLES: dict[str, Table] = {
         near=each("aB9", "aB8", "bB9", "aB", "B9", "aB99", "a B9", "aC9", "aB9.", "AB9", "ab9"),
     ),
 }
+TABLES |= SPOKEN

@@ -48,7 +48,7 @@ def test_the_dispatcher_imports_nothing_heavy() -> None:
 
 def test_validate_counts_scenarios_and_recordings(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", str(GOOD)]) == 0
-    assert capsys.readouterr().out == "OK: 18 scenarios, 37 recordings\n"
+    assert capsys.readouterr().out == "OK: 19 scenarios, 37 recordings\n"
     assert main(["validate", str(GOOD / "travel.yaml")]) == 0
     assert capsys.readouterr().out == "OK: 2 scenarios, 3 recordings\n"
     assert main(["validate", str(GOOD / "minimal.yaml")]) == 0

@@ -51,7 +51,7 @@ LOADER_ONLY = {  # needs another file, another place in the file, or the calenda
     *("required_unknown", "twice_in_a_list"),
     *("audio_root_left", "audio_root_missing", "timing_elsewhere_missing", "timing_outside"),
     *("mention_without_words", "references_inside", "requirement_order_of_nothing", "requirement_twice"),
-    *("options_aliases", "options_approx", "options_names", "options_unknown"),
+    "options_unknown",
 }
 
 
@@ -153,7 +153,8 @@ def test_without_libyaml_the_same_lines_are_found(path: Path, monkeypatch: pytes
 
 def test_the_schemas_lists_are_the_loaders_lists() -> None:
     from pytest_voicebench.loading import expectations, fields, scenarios, steps, suite_file, tool_file
-    from pytest_voicebench.tools import MATCHERS
+    from pytest_voicebench.matchers import KINDS as MATCHERS
+    from pytest_voicebench.matchers import forms
 
     suite, tools = schema("scenario"), schema("tools")
     defs = suite["$defs"]
@@ -168,5 +169,9 @@ def test_the_schemas_lists_are_the_loaders_lists() -> None:
     ]
     parameter = tools["$defs"]["parameter"]["properties"]
     assert sorted(parameter) == sorted(tool_file.PARAMETER_KEYS)
-    assert sorted(parameter["match"]["enum"]) == sorted(MATCHERS)
+    for one in (tools, suite):
+        assert one["$defs"]["kind"]["anyOf"][0]["enum"] == list(MATCHERS)
+        known = {name for kind in MATCHERS.values() for name in kind.options}
+        assert set(one["$defs"]["options"]["properties"]) == known | {"aliases", "set", "approx", "fields"}
+    assert set(defs["value"]["then"]["properties"]) == set(forms.SHAPES)
     assert sorted(tools["$defs"]["tool"]["properties"]) == sorted(tool_file.TOOL_KEYS)

@@ -9,6 +9,8 @@ from datetime import date, timedelta
 from typing import Any, Literal
 
 from pytest_voicebench.conversation import to_ticks
+from pytest_voicebench.matchers import compare_value, stand_in
+from pytest_voicebench.matchers.forms import form_of, values_in
 from pytest_voicebench.references import is_reference
 from pytest_voicebench.scenario import ExpectedCall, Retraction, Scenario
 from pytest_voicebench.tools import Parameter, Tool
@@ -44,7 +46,7 @@ def _speak(kind: Literal["reply", "filler"], at_s: float) -> Act:
 
 def _calls(expected: Sequence[ExpectedCall], at_s: float) -> Plan:
     return tuple(
-        Act(at_ticks=to_ticks(at_s), kind="call", tool=call.tool, arguments=call.args, expected=n)
+        Act(at_ticks=to_ticks(at_s), kind="call", tool=call.tool, arguments=stand_in(call.args), expected=n)
         for n, call in enumerate(expected)
     )
 
@@ -142,7 +144,12 @@ def mixed_behaviour(item_id: str) -> str:
 
 
 def wrong_value(parameter: Parameter, value: Json) -> Json:
-    """A value of the parameter's type that no matcher may take for `value`."""
+    """A value of the parameter's type that no matcher may take for `value`; null where all are right."""
+    form = form_of(value)
+    if form is not None and form[0] in ("$any", "$not"):
+        return None if form[0] == "$any" else form[1]["values"][0]
+    if form is not None:
+        return _far_from(value, parameter)
     if isinstance(value, bool):
         return not value
     if isinstance(value, int | float):
@@ -153,6 +160,25 @@ def wrong_value(parameter: Parameter, value: Json) -> Json:
         return "none of these"
     try:
         return (date.fromisoformat(value) + timedelta(days=1)).isoformat()
+    except ValueError:
+        return f"{value} Q7"
+
+
+def _far_from(form: Json, parameter: Parameter) -> Json:
+    """A value that a form which stands for several, or for a range, surely does not take; null where none is found."""
+    values = [one for one in values_in(form) if one is not None]
+    near = [wrong_value(replace(parameter, enum=()), one) for one in values]
+    candidates = [*parameter.enum, *near, *map(_far, values), "none of these"]
+    wrong = (one for one in candidates if compare_value(parameter, form, one, None).verdict == "mismatch")
+    return next(wrong, None)
+
+
+def _far(value: Json) -> Json:
+    """A value beyond any tolerance: more than twice as much, another year."""
+    if isinstance(value, int | float):
+        return value * 3 + 100_000
+    try:
+        return (date.fromisoformat(str(value)) + timedelta(days=400)).isoformat()
     except ValueError:
         return f"{value} Q7"
 

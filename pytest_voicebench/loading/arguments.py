@@ -8,6 +8,7 @@ from pytest_voicebench.loading.document import Json, Listing, Mapping, Node, Sca
 from pytest_voicebench.loading.fields import describe
 from pytest_voicebench.loading.mistakes import Report, did_you_mean, quoted
 from pytest_voicebench.loading.readable import Readable
+from pytest_voicebench.matchers.forms import form_of, values_in, why_malformed
 from pytest_voicebench.references import is_reference, parse
 from pytest_voicebench.tools import Parameter, Tool
 
@@ -65,7 +66,7 @@ def _argument(
             _check_reference(text, leaf, at, report, calls)
     if isinstance(value, str) and value.startswith("$RESULT"):
         return value
-    reason = _misfit(node, value, parameter) or readable.why_not(parameter, value)
+    reason = _misfit(node, value, parameter, calls) or readable.why_not(parameter, value)
     if reason:
         report.add(node.line, where, reason)
     elif isinstance(node, Listing):
@@ -85,7 +86,9 @@ def texts_in(node: Node, where: str) -> Iterator[tuple[Node, str, str]]:
         yield node, node.value, where
 
 
-def _misfit(node: Node, value: Json, parameter: Parameter) -> str | None:
+def _misfit(node: Node, value: Json, parameter: Parameter, calls: int | None) -> str | None:
+    if form_of(value):
+        return _form_misfit(value, parameter) if calls is not None else "a form of a value has no place here"
     if not fits(parameter.type, value):
         hint = ""
         if parameter.type == "string" and isinstance(node, Scalar):
@@ -99,6 +102,22 @@ def _misfit(node: Node, value: Json, parameter: Parameter) -> str | None:
     return None
 
 
+def _form_misfit(value: Json, parameter: Parameter) -> str | None:
+    """Why a form is none, or which of its values the parameter does not take."""
+    malformed = why_malformed(value)
+    if malformed:
+        return malformed
+    for one in values_in(value):
+        if one is None or is_reference(one):
+            continue
+        if not fits(parameter.type, one):
+            return f"expected {_WORDS[parameter.type]}, got {quoted(one)}"
+        if parameter.enum and one not in parameter.enum:
+            words = [str(word) for word in parameter.enum]
+            return f"{quoted(one)} is not one of the values of {quoted(parameter.name)}{did_you_mean(str(one), words)}"
+    return None
+
+
 def _check_items(node: Listing, parameter: Parameter, where: str, report: Report) -> None:
     """The type of each item of a list; `validate` checks the rest of the tool's schema."""
     schema = parameter.constraints.get("items")
@@ -107,7 +126,7 @@ def _check_items(node: Listing, parameter: Parameter, where: str, report: Report
         return
     for index, item in enumerate(node.items):
         value = plain(item)
-        if not (fits(kind, value) or is_reference(value)):
+        if not (fits(kind, value) or is_reference(value) or form_of(value)):
             report.add(item.line, f"{where}[{index}]", f"expected {_WORDS[kind]}, got {describe(item)}")
 
 

@@ -10,15 +10,17 @@ from typing import Literal, cast
 from pytest_voicebench.loading.arguments import read_arguments, texts_in
 from pytest_voicebench.loading.document import Listing, Mapping, Node, Scalar, plain
 from pytest_voicebench.loading.fields import Fields, as_items, as_text, as_texts, describe
+from pytest_voicebench.loading.match_options import read_rules
 from pytest_voicebench.loading.mistakes import Report, did_you_mean, listed, nearest, quoted
 from pytest_voicebench.loading.readable import Readable
 from pytest_voicebench.loading.templates import unreachable
+from pytest_voicebench.matchers import overridden
 from pytest_voicebench.phrases import count_phrase
 from pytest_voicebench.references import parse, referred_calls
 from pytest_voicebench.scenario import Expectation, ExpectedCall, Requirement, Retraction, Step
 from pytest_voicebench.tools import Tool, Toolset
 
-KEYS = ("calls", "mentions", "pass_requires", "ordered", "aliases")
+KEYS = ("calls", "mentions", "pass_requires", "ordered", "aliases", "compare")
 REQUIREMENTS = ("mentions", "no_interruption", "order", "first_response_s")
 SPOKEN_SIGNS = "$€£¥₹%"  # the signs that the metric `mentions` reads as words
 _BOUND = re.compile(r"(first_response_s) *(<=|<) *([0-9]+(?:\.[0-9]+)?)")
@@ -38,6 +40,8 @@ def read_expectation(
     fields = Fields(node, where, report, KEYS, ("calls",))
     aliases = _aliases(fields.get("aliases"), fields.at("aliases"), report)
     readable = readable.with_aliases(aliases)
+    compare = _compare(fields.get("compare"), fields.at("compare"), tools, report)
+    tools = overridden(tools, compare) if tools else tools
     calls: list[ExpectedCall] = []
     for item, at in fields.items("calls", empty=True):
         call = _call(item, at, tools, calls, report, readable, labels)
@@ -48,6 +52,7 @@ def read_expectation(
         pass_requires=_requirements(fields, report),
         ordered=fields.flag("ordered"),
         aliases=aliases,
+        compare=compare,
     )
     _check_requirements(fields, expectation, report)
     return expectation
@@ -181,6 +186,29 @@ def _aliases(node: Node | None, where: str, report: Report) -> dict[str, tuple[s
         report.add(node.line, where, f"expected a mapping such as {{Las Vegas: [Vegas]}}, got {describe(node)}")
         return {}
     return {name: as_texts(value, f"{where}.{name}", report) for name, value in node.entries.items()}
+
+
+def _compare(node: Node | None, where: str, tools: Toolset | None, report: Report) -> dict[str, dict[str, object]]:
+    """How single arguments are compared in this scenario, by `tool.argument`."""
+    if node is None or tools is None:
+        return {}
+    if not isinstance(node, Mapping):
+        report.add(
+            node.line, where, f"expected a mapping such as {{tool.argument: {{kind: date}}}}, got {describe(node)}"
+        )
+        return {}
+    found: dict[str, dict[str, object]] = {}
+    for name, rules in node.entries.items():
+        tool_name, _, argument = name.partition(".")
+        tool = tools.get(tool_name)
+        parameter = tool.parameters.get(argument) if tool else None
+        if parameter is None:
+            known = [f"{t.name}.{p}" for t in tools.values() for p in t.parameters]
+            what = f"there is no argument {quoted(name)}{did_you_mean(name, known)}; write tool.argument"
+            report.add(node.lines[name], where, what)
+        else:
+            found[name] = read_rules(rules, parameter, f"{where}.{name}", report)
+    return found
 
 
 def read_retractions(

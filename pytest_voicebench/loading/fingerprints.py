@@ -58,7 +58,10 @@ def expectation_digest(matching: str, expect: Expectation, retracted: Sequence[R
     requirements = [[r.name, r.operator, r.bound] for r in expect.pass_requires]
     aliases = {name: list(words) for name, words in expect.aliases.items()}
     taken_back = [[r.tool, dict(r.args), r.until] for r in retracted]
-    return digest([matching, calls, list(expect.mentions), requirements, expect.ordered, aliases, taken_back])
+    judged = [matching, calls, list(expect.mentions), requirements, expect.ordered, aliases, taken_back]
+    return digest(
+        [*judged, {name: dict(rules) for name, rules in expect.compare.items()}] if expect.compare else judged
+    )
 
 
 def _step(step: Step, sound: str | None) -> Json:

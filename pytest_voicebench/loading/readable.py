@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
+from pytest_voicebench.loading.match_options import why_no_tolerance
 from pytest_voicebench.loading.mistakes import quoted
-from pytest_voicebench.matchers import compare_value, kind_of
-from pytest_voicebench.matchers.boolean import read as read_boolean
-from pytest_voicebench.matchers.currency import candidates
-from pytest_voicebench.matchers.dates import read as read_date
-from pytest_voicebench.matchers.money import read as read_money
-from pytest_voicebench.matchers.number import read as read_number
+from pytest_voicebench.matchers import KINDS, Context, Kind, compare_value, find_kind, kind_of
+from pytest_voicebench.matchers.forms import form_of, values_in, why_malformed
 from pytest_voicebench.references import is_reference
 from pytest_voicebench.tools import Parameter
 
@@ -42,10 +39,10 @@ class Readable:
     def why_not(self, parameter: Parameter, value: Json) -> str | None:
         """`"x" can never match ...: REASON`, or None where an agent's value can match this one.
 
-        References are not judged; they have a value only in a conversation.
+        References are not judged; they have a value only in a conversation. Of a form every value is judged.
         """
         if isinstance(value, dict | list):
-            return self._judge(parameter, value)
+            return self._judge_form(parameter, value) if form_of(value) else self._judge(parameter, value)
         if isinstance(value, str) and self._aliases.get(value):
             return None
         key = (id(parameter), type(value), value)
@@ -54,44 +51,64 @@ class Readable:
             self._seen[key] = self._judge(parameter, value)
         return self._seen[key]
 
+    def _judge_form(self, parameter: Parameter, value: Json) -> str | None:
+        malformed = why_malformed(value)
+        if malformed:
+            return malformed
+        word, content = next(iter(value.items()))
+        if word == "$approx":
+            why = why_no_tolerance(_kind_of_leaf(parameter, content["value"]), content["by"])
+            if why:
+                return f"$approx: by: {why}, got {quoted(content['by'])}"
+        if word == "$value":
+            return next(filter(None, (self._judge(parameter, one) for one in content.values())), None)
+        inner = (one for one in values_in(value) if one is not None)
+        return next(filter(None, (self.why_not(parameter, one) for one in inner)), None)
+
     def _judge(self, parameter: Parameter, value: Json) -> str | None:
+        kind = kind_of(parameter, value)
+        if find_kind(kind).custom:  # a pattern need not match itself
+            return None
         found = compare_value(parameter, value, value, _ANY_DAY)
-        if not found.matches:  # not even with itself
+        if not found.matches and not _holds_form(value):  # not even with itself
             return f"{quoted(value)} can never match: {found.reason}"
-        return self._unread(parameter, kind_of(parameter, value), value)
+        return self._unread(parameter, kind, value)
 
     def _unread(self, parameter: Parameter, kind: str, value: Json) -> str | None:
         """Why the value, or a part of it, matches only where an agent copies it letter by letter."""
-        reader, what = _READERS.get(kind, (None, ""))
-        if reader is None or value is None:
+        if value is None:
             return None
         if isinstance(value, list | dict):
-            parts = value if isinstance(value, list) else value.values()
-            return next(filter(None, (self._unread(parameter, kind, part) for part in parts)), None)
-        if is_reference(value) or self._has_alias(parameter, value) or reader(value, parameter):
+            if form_of(value):
+                return self._judge_form(parameter, value)
+            return next(filter(None, (self._unread(parameter, *part) for part in _parts(parameter, kind, value))), None)
+        rules = find_kind(kind)
+        if rules.reads is None or is_reference(value) or self._has_alias(parameter, value):
             return None
-        return f"{quoted(value)} can never match a right answer: it is not {what} that the matcher can read"
+        if rules.reads(value, Context(today=_ANY_DAY, options=parameter.options)):
+            return None
+        return f"{quoted(value)} can never match a right answer: it is not {rules.what} that the matcher can read"
 
     def _has_alias(self, parameter: Parameter, value: Json) -> bool:
         own = parameter.options.get("aliases")
-        return bool(own.get(value) if isinstance(own, Mapping) else own) or bool(self._aliases.get(value))
+        return bool(isinstance(own, Mapping) and own.get(value)) or bool(self._aliases.get(value))
 
 
-def _is_date(value: Json, _parameter: Parameter) -> bool:
-    return isinstance(value, str) and bool(read_date(value, _ANY_DAY))
+def _kind_of_leaf(parameter: Parameter, value: Json) -> Kind:
+    kind = find_kind(kind_of(parameter, value))
+    return KINDS["number"] if kind.words and not isinstance(value, str) else kind
 
 
-def _is_currency(value: Json, parameter: Parameter) -> bool:
-    named = parameter.options.get("names")
-    known = {str(name).casefold() for name in named} if isinstance(named, Mapping) else set()
-    return isinstance(value, str) and (value.casefold().strip() in known or candidates(value) is not None)
+def _parts(parameter: Parameter, kind: str, value: Json) -> list[tuple[str, Json]]:
+    """The parts of a list or object, each with its kind."""
+    if isinstance(value, list):
+        return [(kind, part) for part in value]
+    fields = parameter.options.get("fields", {})
+    return [(fields.get(name, {}).get("kind", kind), part) for name, part in value.items()]
 
 
-_READERS: dict[str, tuple[Callable[[Json, Parameter], bool], str]] = {
-    "date": (_is_date, "a day of the calendar"),
-    "currency": (_is_currency, "a currency"),
-    "money": (lambda value, _parameter: read_money(value) is not None, "an amount"),
-    "number": (lambda value, _parameter: read_number(value) is not None, "a number"),
-    "boolean": (lambda value, _parameter: read_boolean(value) is not None, "a yes or no"),
-}
-"""Kinds that read a value before they compare it; the others compare words or characters, which any text has."""
+def _holds_form(value: Json) -> bool:
+    if isinstance(value, list | dict):
+        inner = value if isinstance(value, list) else value.values()
+        return form_of(value) is not None or any(_holds_form(one) for one in inner)
+    return False

@@ -11,12 +11,12 @@ from pytest_voicebench.folder_code import FolderCodeError, find_function
 from pytest_voicebench.loading.arguments import fits
 from pytest_voicebench.loading.document import Json, Mapping, Node, Scalar, plain, read_document
 from pytest_voicebench.loading.fields import Fields, describe
-from pytest_voicebench.loading.match_options import read_options
+from pytest_voicebench.loading.match_options import read_kind, read_options
 from pytest_voicebench.loading.mistakes import Report, quoted
 from pytest_voicebench.loading.readable import Readable
 from pytest_voicebench.loading.templates import check_placeholders
 from pytest_voicebench.loading.tool_shapes import declarations
-from pytest_voicebench.tools import MATCHERS, JsonType, Parameter, Tool, Toolset
+from pytest_voicebench.tools import JsonType, Parameter, Tool, Toolset
 
 TYPES = ("string", "integer", "number", "boolean", "array", "object")
 CONSTRAINTS = (
@@ -122,7 +122,7 @@ def _parameter(name: str, node: Mapping, where: str, report: Report) -> Paramete
         has_default=default is not None,
         enum=tuple(enum),
         format=fields.text("format"),
-        match=fields.choice("match", MATCHERS),
+        match=read_kind(fields, "match"),
         constraints=_constraints(fields, report),
     )
     if parameter.match or "match" not in fields.entries:  # which options there are follows from the matcher

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Match, accept, cannot_tell, reject
+from collections.abc import Mapping
+
+from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, cannot_tell, quote, reject
 
 _ALL_CODES = """
     AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF
@@ -83,7 +85,8 @@ _NAMES: dict[str, str] = {f"{nation} {unit}": code for unit, by in _UNITS.items(
     "euro": "EUR", "€": "EUR", "yen": "JPY", "yuan": "CNY", "renminbi": "CNY", "rmb": "CNY", "rand": "ZAR",
     "naira": "NGN", "₦": "NGN", "ruble": "RUB", "rouble": "RUB", "zloty": "PLN", "shekel": "ILS", "baht": "THB",
     "thai baht": "THB", "dong": "VND", "forint": "HUF", "hungarian forint": "HUF", "₹": "INR", "₩": "KRW",
-    "£": "GBP", "sterling": "GBP", "pound sterling": "GBP", "quid": "GBP", "greenback": "USD", "us$": "USD",
+    "£": "GBP", "sterling": "GBP", "pound sterling": "GBP",
+    "british pound sterling": "GBP", "great british pound": "GBP", "quid": "GBP", "greenback": "USD", "us$": "USD",
     "ca$": "CAD", "c$": "CAD", "cad$": "CAD", "usd$": "USD", "a$": "AUD", "au$": "AUD", "nz$": "NZD", "s$": "SGD",
     "hk$": "HKD", "mx$": "MXN", "r$": "BRL", "cn¥": "CNY", "jp¥": "JPY", "loonie": "CAD",
 }  # fmt: skip
@@ -118,19 +121,26 @@ def currency(expected: Json, actual: Json, context: Context) -> Match:
     if expected.casefold().strip() == actual.casefold().strip():
         return EQUAL
     if wanted is None:
-        return cannot_tell(f"the expected value {expected!r} is not a known currency")
+        return cannot_tell(f"the expected value {quote(expected)} is not a known currency")
     if given is None:
         return reject(expected, actual, "not a known currency")
     if not wanted & given:
         return reject(expected, actual)
     if len(wanted) == len(given) == 1:
         return accept("the same currency")
-    return cannot_tell(f"{actual!r} may or may not mean {expected!r}", "ambiguous_currency")
+    return cannot_tell(f"{quote(actual)} may or may not mean {quote(expected)}", "ambiguous_currency")
 
 
 def _meant(name: str, context: Context) -> frozenset[str] | None:
-    named = context.options.get("names") or {}
-    for key, codes in named.items():
+    named = context.options.get("names")
+    for key, codes in named.items() if isinstance(named, Mapping) else ():
         if str(key).casefold() == name.casefold().strip():
             return frozenset([codes] if isinstance(codes, str) else codes)
     return candidates(name)
+
+
+def _is_readable(value: Json, context: Context) -> bool:
+    return isinstance(value, str) and _meant(value, context) is not None
+
+
+KIND = Kind(compare=currency, reads=_is_readable, what="a currency", options=("names",))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Match, reject
+from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, reject
 
 
 def exact(expected: Json, actual: Json, context: Context) -> Match:
@@ -21,3 +21,6 @@ def json_equal(a: Json, b: Json) -> bool:
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         return a.keys() == b.keys() and all(json_equal(a[key], b[key]) for key in a)
     return bool(a == b)
+
+
+KIND = Kind(compare=exact, whole=True)

@@ -6,9 +6,9 @@ import re
 from decimal import Decimal
 
 from pytest_voicebench.matchers.currency import CODES, candidates
-from pytest_voicebench.matchers.number import Number, close
+from pytest_voicebench.matchers.number import Number, close, read_spoken
 from pytest_voicebench.matchers.numerals import read_number, split_sign
-from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Match, cannot_tell, reject
+from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, cannot_tell, quote, reject
 
 _SHORT = re.compile(r"([+-]?[\d,]*\.?\d+)\s?(k|m|mm|bn|b|grand)", re.IGNORECASE)
 _SHORT_SCALES = {"k": 3, "grand": 3, "m": 6, "mm": 6, "b": 9, "bn": 9}
@@ -22,7 +22,7 @@ def money(expected: Json, actual: Json, context: Context) -> Match:
     """Equal amounts, exact to the cent unless `approx`; where both name a currency it must be able to be the same."""
     wanted, given = read(expected), read(actual)
     if wanted is None:
-        return EQUAL if expected == actual else cannot_tell(f"the expected value {expected!r} is not an amount")
+        return EQUAL if expected == actual else cannot_tell(f"the expected value {quote(expected)} is not an amount")
     if given is None:
         return reject(expected, actual, "not an amount")
     if wanted[1] and given[1] and not wanted[1] & given[1]:
@@ -98,9 +98,12 @@ def _named(name: str) -> frozenset[str] | None:
 
 
 def _read_amount(text: str) -> Decimal | None:
-    amount = read_number(text)
+    amount = read_spoken(text)
     short = _SHORT.fullmatch(text) if amount is None else None
     if short is None:
         return amount
     figures = read_number(short[1])
     return None if figures is None else figures.scaleb(_SHORT_SCALES[short[2].casefold()])
+
+
+KIND = Kind(compare=money, reads=lambda value, _: read(value) is not None, what="an amount", share=True)

@@ -19,6 +19,11 @@ UNITS = _DIGITS | {
 _TEN_NAMES = "twenty thirty forty fifty sixty seventy eighty ninety"
 TENS = {w: n * 10 for n, w in enumerate(_TEN_NAMES.split(), start=2)}
 TENS["fourty"] = 40
+_ORDINAL_NAMES = """
+    first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth
+    fifteenth sixteenth seventeenth eighteenth nineteenth twentieth
+"""
+ORDINALS = {w: n for n, w in enumerate(_ORDINAL_NAMES.split(), start=1)} | {"thirtieth": 30}
 SCALES = {"thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 _LONGEST = 200  # characters; no number that people say is longer
 _SIGN = re.compile(r"([-+\u2212]|(?:minus|negative|plus)\b)\s*(.*)", re.IGNORECASE | re.DOTALL)

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 
+from pytest_voicebench.matchers.numerals import ORDINALS, TENS
 from pytest_voicebench.matchers.regions import STATES, home, region
 from pytest_voicebench.matchers.text import words
-from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Match, accept, as_text, cannot_tell, reject
+from pytest_voicebench.matchers.verdict import (
+    EQUAL,
+    Context,
+    Json,
+    Kind,
+    Match,
+    accept,
+    as_text,
+    cannot_tell,
+    quote,
+    reject,
+)
 
 _SHORT_FORMS = """ave,av=avenue st,str=street st=saint rd=road blvd=boulevard ln=lane hwy=highway
     pkwy=parkway sq=square ct=court pl=place ter,terr=terrace cir=circle apt=apartment ste=suite fl=floor bldg=building
@@ -31,6 +44,15 @@ _NICKNAMES: dict[tuple[str, ...], tuple[str, ...]] = {
 }  # fmt: skip
 
 
+_ORDINALS = {
+    **ORDINALS,
+    "fortieth": 40,
+    "fiftieth": 50,
+    "sixtieth": 60,
+    "seventieth": 70,
+    "eightieth": 80,
+    "ninetieth": 90,
+}
 _DIRECTIONS = {"n": "north", "s": "south", "e": "east", "w": "west"}
 _LETTERED = frozenset({"street", "st", "str", "avenue", "ave", "av"})  # `E Street` has the name E
 _AFTER_DRIVE = frozenset(
@@ -69,7 +91,9 @@ def _compare_regions(wanted: str, given: str) -> Match | None:
         return accept("the same place") if fits else reject(wanted, given, "a place of that name elsewhere")
     if regions and others and regions | others <= STATES:
         return reject(wanted, given, "a place of that name elsewhere")
-    return cannot_tell(f"{given!r} and {wanted!r} differ by a region; list it as an alias if it is right", "region")
+    return cannot_tell(
+        f"{quote(given)} and {quote(wanted)} differ by a region; list it as an alias if it is right", "region"
+    )
 
 
 def _split(name: str) -> tuple[tuple[str, ...], frozenset[str]]:
@@ -95,9 +119,33 @@ def _narrowest(regions: Iterable[str]) -> frozenset[str]:
 
 def _name(name: str) -> tuple[str, ...]:
     """The words of a name, with the abbreviations written out that mean one thing in their place."""
-    found = words(_COMMA.sub(f" {_END} ", name))
+    found = _with_ordinals(words(_COMMA.sub(f" {_END} ", _without_accents(name))))
     found = tuple(_written_out(found, at) for at in range(len(found)) if found[at] != _END)
     return _NICKNAMES.get(found, found)
+
+
+def _with_ordinals(found: tuple[str, ...]) -> tuple[str, ...]:
+    """`fifth` as `5th` and `twenty third` as `23rd`, as the names of streets are written."""
+    out: list[str] = []
+    for word in found:
+        number = _ORDINALS.get(word)
+        if number is None:
+            out.append(word)
+        elif number < 10 and out and out[-1] in TENS:
+            out[-1] = _ordinal(TENS[out[-1]] + number)
+        else:
+            out.append(_ordinal(number))
+    return tuple(out)
+
+
+def _ordinal(number: int) -> str:
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def _without_accents(text: str) -> str:
+    """Nobody hears whether S\u00e3o Paulo was written with its accents."""
+    return "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))
 
 
 def _written_out(found: tuple[str, ...], at: int) -> str:
@@ -122,3 +170,6 @@ def _same_word(a: str, b: str) -> bool:
 
 def _forms(word: str) -> frozenset[str]:
     return _FORMS.get(word) or frozenset({word})
+
+
+KIND = Kind(compare=place, words=True)

@@ -11,6 +11,8 @@ from pytest_voicebench.scorecard import Verdict
 
 Json = Any
 
+_MOST_BITS = 14_000  # of an integer that is compared as text: Python writes out 4,300 digits
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
@@ -32,15 +34,37 @@ class Match:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What a comparison may know beside the two values: the scenario's date and the parameter's options."""
+    """What a comparison may know beside the two values: the scenario's date, the parameter's options and its name."""
 
     today: date | None = None
+    name: str = ""
     options: Mapping[str, Json] = field(default_factory=dict)
 
 
 Matcher = Callable[[Json, Json, Context], Match]
 
 EQUAL = Match(verdict="match", reason="equal")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """What `match: NAME` stands for: the comparison, and what the loader must know to check a suite against it.
+
+    `reads` says whether an expected value is one that the matcher can read, `what` names such values in a sentence;
+    None where any text is. `options` are those beside `aliases`, `set` and `approx`. `approx` may be a share where
+    `share` is true, and a text that `tolerance` takes, such as `2 days`. Figures are compared as numbers where the kind
+    is one of `words`. A `whole` kind takes lists and objects as they are; the others take their leaves.
+    """
+
+    compare: Matcher
+    reads: Callable[[Json, Context], bool] | None = None
+    what: str = ""
+    options: tuple[str, ...] = ()
+    share: bool = False
+    tolerance: Callable[[str], bool] | None = None
+    words: bool = False
+    whole: bool = False
+    custom: bool = False  # a user's: its options are its own, and a value need not match itself
 
 
 def accept(reason: str, *notes: str) -> Match:
@@ -65,14 +89,18 @@ def quote(value: Json) -> str:
         text = repr(value)
     except RecursionError:
         return "a deeply nested value"
+    except ValueError:  # an integer that Python does not write out
+        return "a number of thousands of digits"
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def as_text(value: Json) -> str | None:
-    """The text of a string or of a JSON number (25.0 is 25); None for anything else."""
+    """The text of a string or of a JSON number (25.0 is 25); None for anything else, also an endless integer."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
         return None
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))

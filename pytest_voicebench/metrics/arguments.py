@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from pytest_voicebench.conversation import Call, Json
-from pytest_voicebench.matchers import compare_value
+from pytest_voicebench.matchers import compare_value, overridden
 from pytest_voicebench.matchers.exact import json_equal
 from pytest_voicebench.references import Unresolvable, expand
 from pytest_voicebench.scenario import ExpectedCall, Scenario
@@ -25,8 +25,9 @@ class Rules:
 
 
 def rules_of(scenario: Scenario) -> Rules:
-    """The rules that a scenario gives."""
-    return Rules(tools=scenario.suite.tools, today=scenario.suite.today, aliases=scenario.expect.aliases)
+    """The rules that a scenario gives; what `expect.compare` says of a parameter stands in its declaration."""
+    tools = overridden(scenario.suite.tools, scenario.expect.compare)
+    return Rules(tools=tools, today=scenario.suite.today, aliases=scenario.expect.aliases)
 
 
 def judge_arguments(

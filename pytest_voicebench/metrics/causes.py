@@ -85,9 +85,9 @@ def is_said(parameter: Parameter | None, value: Json, text: str) -> bool | None:
         return _currency_is_said(value, tokens(text))
     if is_mentioned(str(value).replace("_", " "), text):
         return True
-    if kind == "identifier":
+    if kind in ("identifier", "phone", "card"):
         return is_spelled(fold(str(value)), tokens(text))
-    if kind in ("text", "place", "enum"):  # people say the words in another order, with others between
+    if kind in ("text", "place", "person", "enum"):  # people say the words in another order, with others between
         return set(tokens(str(value).replace("_", " "))) <= set(tokens(text))
     return False
 

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from pytest_voicebench.conversation import Conversation
-from pytest_voicebench.matchers.dates import ORDINALS
-from pytest_voicebench.matchers.numerals import SCALES, TENS, UNITS, read_figures, read_number
+from pytest_voicebench.matchers.numerals import ORDINALS, SCALES, TENS, UNITS, read_figures, read_number
 
 _TOKEN = re.compile(r"[^\W_]+(?:[.,:'’][^\W_]+)*|[$€£¥₹%]")
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")

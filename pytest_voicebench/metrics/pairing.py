@@ -76,8 +76,9 @@ def _assign_tool(
     if not offered:
         return [Pair(expected=n, actual=None, tool=expected[n].tool) for n in wanted]
     judged = [[judge_arguments(expected[n], calls[a], results, rules) for a in offered] for n in wanted]
-    weights = _weights([expected[n] for n in wanted], [calls[a] for a in offered], judged, rules)
-    found = assign(weights)
+    found: Sequence[int | None] = [0]  # one for one: nothing to choose
+    if len(wanted) > 1 or len(offered) > 1:
+        found = assign(_weights([expected[n] for n in wanted], [calls[a] for a in offered], judged, rules))
     return [
         Pair(expected=n, actual=None, tool=expected[n].tool)
         if column is None

@@ -45,9 +45,9 @@ def kind_of(parameter: Parameter) -> Kind:
         return "money"
     if parameter.type in ("integer", "number") or parameter.match == "number":
         return "money" if any(f"#{PRICE_GROUP}" in concepts(w) for w in words) else "count"
-    if parameter.match == "identifier" or words & {"id", "number", "code"}:
+    if parameter.match in ("identifier", "phone", "card") or words & {"id", "number", "code"}:
         return "identifier"
-    if words & _PERSONS or parameter.name in ("name", "full_name"):
+    if parameter.match == "person" or words & _PERSONS or parameter.name in ("name", "full_name"):
         return "person"
     return "place" if parameter.match == "place" or words & _PLACES else "text"
 

@@ -14,6 +14,11 @@ COMMANDS = {
     "synthesize": ("pytest_voicebench.commands.synthesize:run", "speak the text of new scenarios"),
     "annotate": ("pytest_voicebench.commands.annotate:run", "make the timing file of a recording and its text"),
     "speech": ("pytest_voicebench.commands.speech:run", "print the speech that the harness hears in a recording"),
+    "import": (
+        "pytest_voicebench.commands.import_:run",
+        "bring in the official FDB-v3 release, or results of its scripts",
+    ),
+    "export": ("pytest_voicebench.commands.export:run", "write a run in the layout of the official FDB-v3 scripts"),
     "match": ("pytest_voicebench.commands.match:run", "compare two values as a matcher does"),
     "report": ("pytest_voicebench.commands.report:run", "print a run's tables again"),
     "judge": ("pytest_voicebench.commands.judge:run", "ask a judge about a run made earlier"),

@@ -166,6 +166,8 @@ class Call:
     executed: answered with a result. failed: broke the tool's schema, or the tool answered with an error.
     rejected: unknown tool, or arguments that are not a JSON object (`arguments` is then {} and the raw text is kept in
     `arguments_text`). cancelled: taken back before it ran.
+
+    `self_reported`: the other side says so. Not `timed`: it does not say when, and `at_ticks` is no measurement.
     """
 
     call_id: str
@@ -181,6 +183,7 @@ class Call:
     arguments_text: str | None = None
     response_id: str | None = None
     self_reported: bool = False
+    timed: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -66,7 +66,8 @@ class Step:
 
     say: a turn. backchannel: "mm-hm" while the agent speaks, not a turn. insert: a sound that is not for the agent
     (`insert`). inject: text into the agent's context, silently. wait: `seconds` of nothing. end: the user hangs up.
-    `audio` is a path inside the suite's folder (from a generator it may be sound); `timing` belongs to it.
+    `audio` is a path inside the suite's folder or its `audio_root` (from a generator it may be sound); `timing` belongs
+    to it, `timing_file` says where it lies if not beside. `channel` is that of a recording with two.
     """
 
     kind: Literal["say", "backchannel", "insert", "inject", "wait", "end"]
@@ -76,6 +77,8 @@ class Step:
     timing: Timing | None = None
     seconds: float = 0.0
     insert: Literal["vocal_tic", "non_directed"] | None = None
+    channel: Literal["left", "right", "mix"] | None = None
+    timing_file: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -176,7 +176,8 @@ class Commits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSummary:
-    """Everything about one agent. Keys of `by`: domain, difficulty, disfluency, speaker, expected_calls.
+    """Everything about one agent. Keys of `by`: domain, difficulty, disfluency, speaker, expected_calls; known_issue
+    where there are any.
 
     An item counts in every disfluency it carries, and under "none" where it carries none. `transcript_sources`: of how
     many valid items the agent's words were its own text (provider) or recognised, at least in part; items without words

@@ -11,8 +11,8 @@ from pytest_voicebench.files import write_atomically
 from pytest_voicebench.scenario import RoomTone, Timing
 from pytest_voicebench.timeline import MAX_RECORDED_HZ, MIN_RECORDED_HZ
 
-Source = Literal["synthesized", "aligned", "annotated"]
-"""Where the times come from: known from synthesis, found by forced alignment, or set by a person."""
+Source = Literal["synthesized", "aligned", "annotated", "detected"]
+"""Where the times come from: known from synthesis, found by forced alignment, set by a person, or speech detected."""
 
 _DECIMALS = 5  # 10 microseconds: less than half a sample at every rate we read, so that samples come back exactly
 

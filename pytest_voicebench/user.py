@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from pytest_voicebench.audio import BLOCK_TICKS, RATE_HZ, Audio, Samples, resample
-from pytest_voicebench.audio_files import AudioError, read_audio
+from pytest_voicebench.audio_files import AudioError, Channel, read_audio
 from pytest_voicebench.conversation import Span, Utterance, Word, to_ticks
 from pytest_voicebench.playback import Listener
 from pytest_voicebench.room_tone import room_tone
@@ -31,9 +31,9 @@ class Clip:
 
 
 @lru_cache(maxsize=8)
-def load_clip(path: Path, rate_hz: int) -> Clip:
-    """A recording at a rate, resampled once from the file. Raises AudioError."""
-    file = read_audio(path)
+def load_clip(path: Path, rate_hz: int, channel: Channel | None = None) -> Clip:
+    """A recording (of two channels: that one) at a rate, resampled once from the file. Raises AudioError."""
+    file = read_audio(path, channel=channel)
     samples = resample(file.audio, rate_hz).samples
     samples.setflags(write=False)
     return Clip(samples, tuple(text.replace(f"{path}: ", f"{path.name}: ", 1) for text in file.warnings))
@@ -44,8 +44,8 @@ def recording_warnings(scenario: Scenario, rate_hz: int) -> tuple[str, ...]:
 
     Steps that are chosen at run time are not known here.
     """
-    paths = dict.fromkeys(step.audio for step in scenario.steps if isinstance(step.audio, Path))
-    return tuple(warning for path in paths for warning in load_clip(path, rate_hz).warnings)
+    clips = dict.fromkeys((step.audio, step.channel) for step in scenario.steps if isinstance(step.audio, Path))
+    return tuple(warning for path, channel in clips for warning in load_clip(path, rate_hz, channel).warnings)
 
 
 def first_tone(scenario: Scenario) -> RoomTone | None:
@@ -163,7 +163,7 @@ class User:
             self._clip.end_ticks = now_ticks
         end_ticks = now_ticks + -(-len(samples) * RATE_HZ // self.input_hz)
         self._clip = _Clip(step, now_ticks, end_ticks, samples)
-        utterance = _utterance(step, self._index, now_ticks, len(samples) / self.input_hz)
+        utterance = utterance_of(step, self._index, now_ticks, len(samples) / self.input_hz)
         self.utterances.append(utterance)
         # The step ends with its speech: a recording's silent tail plays on, but nobody waits for it.
         self._busy_until_ticks = utterance.end_ticks
@@ -189,10 +189,10 @@ def _clip_samples(step: Step, rate_hz: int) -> Samples:
         raise AudioError(f"a step '{step.kind}' has nothing to play")
     if isinstance(step.audio, Audio):
         return resample(step.audio, rate_hz).samples
-    return load_clip(step.audio, rate_hz).samples
+    return load_clip(step.audio, rate_hz, step.channel).samples
 
 
-def _utterance(step: Step, index: int, start_ticks: int, duration_s: float) -> Utterance:
+def utterance_of(step: Step, index: int, start_ticks: int, duration_s: float) -> Utterance:
     """Where a step's speech lies on the timeline. Without a timing file all of the recording is speech."""
     timing = step.timing or Timing(audio_sha256="", rate_hz=0, speech=((0.0, duration_s),), words=())
     speech = tuple(

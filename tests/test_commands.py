@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from good_suites import GOOD, copy_of_good
 
+from pytest_voicebench import shipped_suites
 from pytest_voicebench.__main__ import COMMANDS, main
-from pytest_voicebench.commands import suites
 
 BAD = Path(__file__).parent / "data" / "bad" / "scenarios"
 
@@ -48,7 +48,7 @@ def test_the_dispatcher_imports_nothing_heavy() -> None:
 
 def test_validate_counts_scenarios_and_recordings(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", str(GOOD)]) == 0
-    assert capsys.readouterr().out == "OK: 16 scenarios, 37 recordings\n"
+    assert capsys.readouterr().out == "OK: 19 scenarios, 37 recordings\n"
     assert main(["validate", str(GOOD / "travel.yaml")]) == 0
     assert capsys.readouterr().out == "OK: 2 scenarios, 3 recordings\n"
     assert main(["validate", str(GOOD / "minimal.yaml")]) == 0
@@ -95,7 +95,7 @@ def test_validate_passes_over_other_yaml_and_says_where_there_is_no_suite(
 def packaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A package with one suite, and an empty folder to work in."""
     (copy_of_good(tmp_path / "package" / "_suites" / "good") / "__pycache__").mkdir()
-    monkeypatch.setattr(suites, "_PACKAGE", tmp_path / "package")
+    monkeypatch.setattr(shipped_suites, "_PACKAGE", tmp_path / "package")
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     return tmp_path / "work"

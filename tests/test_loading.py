@@ -20,10 +20,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from pytest_voicebench.files import file_sha256
 from pytest_voicebench.loading import SuiteError, check_distinct, is_suite_file, load_suite, recordings
 from pytest_voicebench.loading.document import plain, read_document
 from pytest_voicebench.loading.mistakes import Report
 from pytest_voicebench.scenario import RoomTone, Trigger
+from pytest_voicebench.user import load_clip
 
 
 @pytest.fixture
@@ -70,6 +72,63 @@ def test_all_that_a_scenario_says_arrives() -> None:
     assert step.audio == GOOD / "audio" / "corrections.a.flac"
     assert step.timing is not None
     assert [word for word, _, _ in step.timing.words][:3] == ["Find", "me", "a"]
+
+
+def test_recordings_may_lie_below_another_folder_with_their_timing_files_in_the_suites_own() -> None:
+    first, second, third = load_suite(GOOD / "elsewhere.yaml").scenarios
+    (step,) = first.steps
+    assert step.audio is not None
+    assert Path(str(step.audio)).samefile(GOOD / "audio" / "hello.flac")
+    assert (step.channel, step.timing_file) == ("left", GOOD / "audio" / "hello.json")
+    assert step.timing is not None
+    assert first.speaker is not None
+    assert first.speaker.id == "0a1b"
+    assert (first.state_rollback, first.latency_profile) == (True, "instant")
+    assert (second.state_rollback, second.latency_profile) == (False, None)
+    assert third.skip == "no recording"
+    assert third.steps[0].audio is None
+
+
+def test_a_known_issue_may_expect_what_no_agent_can_do_and_nothing_of_it_is_lost() -> None:
+    scenario = load_suite(GOOD / "elsewhere.yaml").scenarios[1]
+    assert [(call.tool, call.args) for call in scenario.expect.calls] == [
+        ("search_flights", {"destination": 7, "wings": 2}),
+        ("teleport", {"to": "$RESULT_9.nowhere"}),
+    ]
+
+
+def test_without_the_known_issue_the_same_labels_are_mistakes(suite_folder: Path) -> None:
+    path = changed(suite_folder / "elsewhere.yaml", "    known_issue: search_flights has no such argument\n", "")
+    assert len(problems(path)) == 4
+
+
+def test_a_channel_is_part_of_the_stimulus_and_a_root_is_not(suite_folder: Path) -> None:
+    path = suite_folder / "elsewhere.yaml"
+    before = load_suite(path).scenarios[0].sha256
+    changed(path, "audio_root: audio", f"audio_root: {json.dumps(str(suite_folder / 'audio'))}")
+    assert load_suite(path).scenarios[0].sha256 == before
+    changed(path, "channel: left", "channel: mix")
+    assert load_suite(path).scenarios[0].sha256 != before
+
+
+def test_a_recording_of_two_channels_is_read_by_the_channel_named(suite_folder: Path) -> None:
+    mono, rate = soundfile.read(suite_folder / "audio" / "hello.flac", dtype="int16")
+    stereo = suite_folder / "audio" / "both.wav"
+    soundfile.write(stereo, np.stack([np.zeros_like(mono), mono], axis=1), rate)
+    timing = json.loads((suite_folder / "audio" / "hello.json").read_text(encoding="utf-8"))
+    timing["audio_sha256"] = file_sha256(stereo)
+    (suite_folder / "both.json").write_text(json.dumps(timing), encoding="utf-8")
+    path = suite_folder / "elsewhere.yaml"
+    changed(path, "audio: hello.flac, channel: left, timing: audio/hello.json", "audio: both.wav, timing: both.json")
+    assert problems(path) == [
+        "pointed_at.user[0].audio: both.wav: has two channels; say which is the user's, beside audio: "
+        "channel: left, right or mix"
+    ]
+    changed(path, "audio: both.wav,", "audio: both.wav, channel: right,")
+    (step,) = load_suite(path).scenarios[0].steps
+    assert isinstance(step.audio, Path)
+    assert load_clip(step.audio, rate, step.channel).samples.tolist() == mono.tolist()
+    assert not load_clip(step.audio, rate, "left").samples.any()
 
 
 def test_later_turns_wait_for_the_agent_and_when_says_otherwise() -> None:
@@ -351,7 +410,7 @@ def test_an_ordinary_vorbis_file_is_as_long_as_libsndfile_says(tmp_path: Path, r
 def test_other_formats_are_left_to_libsndfile(tmp_path: Path, name: str) -> None:
     soundfile.write(tmp_path / name, TONE, 16_000)
     assert recordings._vorbis_length((tmp_path / name).read_bytes()) is None
-    length = recordings._length(tmp_path / name, (tmp_path / name).read_bytes(), 0.5)
+    length = recordings._length(tmp_path / name, (tmp_path / name).read_bytes(), 0.5, None)
     assert not isinstance(length, str)
     assert length.rate_hz == 16_000
     assert length.seconds == pytest.approx(1.0, abs=0.1)
@@ -363,7 +422,7 @@ def test_a_vorbis_file_cut_short_is_read_whole_before_it_is_believed(tmp_path: P
     data = path.read_bytes()
     path.write_bytes(data[: len(data) // 2])
     assert recordings._vorbis_length(path.read_bytes()) is None
-    length = recordings._length(path, path.read_bytes(), 0.0)
+    length = recordings._length(path, path.read_bytes(), 0.0, None)
     assert not isinstance(length, str)
     assert length.seconds < 15
 
@@ -375,7 +434,7 @@ def test_a_wav_whose_header_says_nothing_about_its_length_is_as_long_as_its_samp
     at = data.index(b"data") + 4
     data[at : at + 4] = bytes(4)
     path.write_bytes(data)
-    assert recordings._length(path, bytes(data), 0.0) == (16_000, 1.0)
+    assert recordings._length(path, bytes(data), 0.0, None) == (16_000, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -384,7 +443,7 @@ def test_a_wav_whose_header_says_nothing_about_its_length_is_as_long_as_its_samp
         (
             np.stack([TONE, TONE], axis=1),
             16_000,
-            "x.wav: has two channels; a user's recording has one: save that one as a file of its own",
+            "x.wav: has two channels; say which is the user's, beside audio: channel: left, right or mix",
         ),
         (TONE, 4_000, "x.wav: its rate is 4000 Hz; convert it to one of 8000 to 96000 Hz"),
         (TONE[:0], 16_000, "x.wav: no audio: the file has a header and no samples; record it again"),

@@ -49,6 +49,7 @@ LOADER_ONLY = {  # needs another file, another place in the file, or the calenda
     *("until_twice_in_words", "version_not_first", "words_of_another"),
     *("answer_without_file", "answer_without_function", "default_not_in_enum", "placeholder_unknown"),
     *("required_unknown", "twice_in_a_list"),
+    *("audio_root_left", "audio_root_missing", "timing_elsewhere_missing", "timing_outside"),
     *("mention_without_words", "references_inside", "requirement_order_of_nothing", "requirement_twice"),
     "options_unknown",
 }

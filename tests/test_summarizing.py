@@ -417,3 +417,21 @@ def test_every_rate_is_k_of_n_within_its_interval(picked: list[Result]) -> None:
         else:
             assert 0 <= one["low"] <= one["value"] <= one["high"] <= 1
             assert one["value"] == one["k"] / one["n"]
+
+
+def test_known_issues_are_told_and_a_group_apart_and_count_in_every_figure() -> None:
+    wrong = {"known_issue": "the label is wrong"}
+    rows = [result("a", OSLO), result("b", **wrong), result("c", OSLO, **wrong)]
+    summary = summarize(rows)
+    assert "known issues: 2 items, 1 passed; in every figure (apart: report, by known issue)" in summary.notices
+    (agent,) = summary.agents
+    assert agent.overall.counts.valid == 3
+    assert {name: s.counts.valid for name, s in agent.by["known_issue"].items()} == {"known issue": 2, "none known": 1}
+
+
+def test_known_issues_that_were_left_out_are_told_and_without_any_there_is_no_group() -> None:
+    left_out = replace(missing("b", "skipped"), facts=facts("b", known_issue="the label is wrong"))
+    assert "known issues: 1 item, left out" in summarize([result("a", OSLO), left_out]).notices
+    summary = summarize([result("a", OSLO)])
+    assert summary.notices == ()
+    assert "known_issue" not in summary.agents[0].by

@@ -212,7 +212,7 @@ class _Ear:
 def _clip(step: Step, block_size: int) -> Samples:
     if step.audio is None or isinstance(step.audio, Audio):
         raise ValueError("a simulated agent needs steps with recordings")
-    return load_clip(step.audio, block_size * 50).samples
+    return load_clip(step.audio, block_size * 50, step.channel).samples
 
 
 def _power(block: Samples) -> float:

@@ -8,7 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
-_PACKAGE = Path(__file__).resolve().parents[1]
+from pytest_voicebench.shipped_suites import shipped_suites
 
 
 def run(argv: list[str]) -> int:
@@ -21,22 +21,14 @@ def run(argv: list[str]) -> int:
     copy.add_argument("folder", type=Path, metavar="DIR", help="gets suites/NAME inside; nothing is overwritten")
     options = parser.parse_args(argv)
     if options.command == "list":
-        for name, path in packaged().items():
+        for name, path in shipped_suites().items():
             print(f"{name}  {path}")
         return 0
     return _copy(options.name, options.folder)
 
 
-def packaged() -> dict[str, Path]:
-    """Suites by name: of the installed package, or of the checkout that the package runs from."""
-    for home in (_PACKAGE / "_suites", _PACKAGE.parent / "suites"):
-        if home.is_dir():
-            return {p.name: p for p in sorted(home.iterdir()) if p.is_dir() and any(p.glob("*.yaml"))}
-    return {}
-
-
 def _copy(name: str, folder: Path) -> int:
-    known = packaged()
+    known = shipped_suites()
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1)
         hint = f'; did you mean "{near[0]}"?' if near else f"; there are: {', '.join(known) or 'none'}"

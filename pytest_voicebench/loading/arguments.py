@@ -51,6 +51,7 @@ def read_arguments(
         if parameter is None:
             what = f"{tool.name} has no argument {quoted(name)}{did_you_mean(name, tool.parameters)}"
             report.add(node.lines[name], where, what)
+            arguments[name] = plain(value)
             continue
         arguments[name] = _argument(value, parameter, f"{where}.{name}", report, calls, readable)
     return arguments

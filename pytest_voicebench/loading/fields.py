@@ -89,12 +89,15 @@ def as_choice(node: Node, where: str, report: Report, allowed: Sequence[str]) ->
     return None
 
 
-def as_name(node: Node, where: str, report: Report) -> str | None:
-    """A name that can stand in a test id and after pytest's -k and -m: `[a-z][a-z0-9_]*`, and no reserved word."""
+def as_name(node: Node, where: str, report: Report, *, digit_first: bool = False) -> str | None:
+    """A name that can stand in a test id and after pytest's -k and -m: `[a-z][a-z0-9_]*`, and no reserved word.
+
+    `digit_first`: it may begin with a digit, as speakers' ids do in the official release. Such a name is no marker.
+    """
     text = as_text(node, where, report)
     if text is None:
         return None
-    if not NAME.fullmatch(text) or len(text) > MAX_NAME:
+    if not NAME.fullmatch(f"s{text}" if digit_first and text[:1].isdigit() else text) or len(text) > MAX_NAME:
         rule = f"small letters, digits and _, a letter first, at most {MAX_NAME}"
         report.add(node.line, where, f"{quoted(text)} is not a name: {rule}{_suggestion(text)}")
         return None
@@ -124,9 +127,10 @@ def as_texts(node: Node, where: str, report: Report) -> tuple[str, ...]:
     return _distinct([(item, as_text(item, at, report), at) for item, at in as_items(node, where, report)], report)
 
 
-def as_names(node: Node, where: str, report: Report) -> tuple[str, ...]:
+def as_names(node: Node, where: str, report: Report, *, digit_first: bool = False) -> tuple[str, ...]:
     """A list of names that are not repeated."""
-    return _distinct([(item, as_name(item, at, report), at) for item, at in as_items(node, where, report)], report)
+    items = as_items(node, where, report)
+    return _distinct([(item, as_name(item, at, report, digit_first=digit_first), at) for item, at in items], report)
 
 
 def _distinct(found: list[tuple[Node, str | None, str]], report: Report) -> tuple[str, ...]:
@@ -176,10 +180,10 @@ class Fields:
         node = self.entries.get(name)
         return None if node is None else as_name(node, self.at(name), self.report)
 
-    def names(self, name: str) -> tuple[str, ...]:
+    def names(self, name: str, *, digit_first: bool = False) -> tuple[str, ...]:
         """The key's list of names; empty where the key is absent."""
         node = self.entries.get(name)
-        return () if node is None else as_names(node, self.at(name), self.report)
+        return () if node is None else as_names(node, self.at(name), self.report, digit_first=digit_first)
 
     def texts(self, name: str) -> tuple[str, ...]:
         """The key's list of texts; empty where the key is absent."""

@@ -65,7 +65,8 @@ def expectation_digest(matching: str, expect: Expectation, retracted: Sequence[R
 
 
 def _step(step: Step, sound: str | None) -> Json:
-    return [step.kind, step.trigger.kind, step.trigger.seconds, step.text, step.seconds, step.insert, sound]
+    channel = [] if step.channel is None else [step.channel]  # suites without one keep their fingerprints
+    return [step.kind, step.trigger.kind, step.trigger.seconds, step.text, step.seconds, step.insert, sound, *channel]
 
 
 def _tone(tone: RoomTone | None) -> Json:

@@ -9,21 +9,22 @@ from pytest_voicebench.loading.mistakes import Report, nearest, quoted
 
 
 class Folder:
-    """The folder that holds a suite's files. Nothing outside it is read, not through a link either."""
+    """The folder that holds a suite's files, or its recordings. Nothing outside is read, not through a link either."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, name: str = "the suite's folder") -> None:
         self.path = path
+        self.name = name
         self._real = os.path.realpath(path) + os.sep
         self._real_folders: dict[str, str] = {}
 
     def file(self, written: str, line: int, where: str, report: Report) -> Path | None:
         """The file that a path means, or None and a mistake."""
         if "\x00" in written or "\\" in written or os.path.isabs(written) or written[1:2] == ":":
-            report.add(line, where, f"{quoted(written)}: write a path inside the suite's folder, with /")
+            report.add(line, where, f"{quoted(written)}: write a path inside {self.name}, with /")
             return None
         path = self.path / written
         if not self._real_path(str(path)).startswith(self._real):
-            report.add(line, where, f"{quoted(written)} lies outside the suite's folder, where nothing is read")
+            report.add(line, where, f"{quoted(written)} lies outside {self.name}, where nothing is read")
             return None
         if not os.path.isfile(path):
             kind = "is not a file" if os.path.exists(path) else f"does not exist{self._near(path)}"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 from stat import S_ISREG
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+from pytest_voicebench.loading.folder import Folder
 from pytest_voicebench.loading.mistakes import Report, quoted
-from pytest_voicebench.scenario import Timing
+from pytest_voicebench.scenario import Step, Timing
 from pytest_voicebench.timeline import MAX_RECORDED_HZ, MIN_RECORDED_HZ
 from pytest_voicebench.timing_file import TimingError, TimingFile, read_timing_file, timing_path
 
@@ -24,30 +25,42 @@ class Length(NamedTuple):
     seconds: float
 
 
+class Place(NamedTuple):
+    """A recording, its timing file where that does not lie beside it, and the channel of one that has two."""
+
+    audio: Path
+    timing_file: Path | None = None
+    channel: Literal["left", "right", "mix"] | None = None
+
+
 class Recordings:
-    """Checks each recording once, whoever names it."""
+    """Checks each recording once, whoever names it. `folder` is where their paths lead; None: it is not there."""
 
-    def __init__(self) -> None:
-        self._seen: dict[Path, TimingFile | str] = {}
+    def __init__(self, folder: Folder | None) -> None:
+        self.folder = folder
+        self._seen: dict[Place, TimingFile | str] = {}
 
-    def timing(self, path: Path, line: int, where: str, report: Report) -> Timing | None:
+    def timing(self, place: Place, line: int, where: str, report: Report) -> Timing | None:
         """The timing of a recording, or None and a mistake in the line that names it."""
-        found = self._seen.get(path)
+        found = self._seen.get(place)
         if found is None:
-            found = self._seen[path] = _check(path)
+            found = self._seen[place] = _check(place)
         if isinstance(found, str):
             report.add(line, where, found)
             return None
         return found.timing
 
-    def digest(self, path: Path) -> str | None:
+    def digest(self, step: Step) -> str | None:
         """SHA-256 of a recording's timing file, which holds the recording's own; None where it was not read."""
-        found = self._seen.get(path)
+        if not isinstance(step.audio, Path):
+            return None
+        found = self._seen.get(Place(step.audio, step.timing_file, step.channel))
         return found.sha256 if isinstance(found, TimingFile) else None
 
     def synthesized(self) -> dict[Path, str]:
         """The recordings that no person spoke, each with what its timing file says of its making."""
-        found = {path: _made_by(file) for path, file in self._seen.items() if isinstance(file, TimingFile)}
+        files = {place.audio: file for place, file in self._seen.items() if isinstance(file, TimingFile)}
+        found = {path: _made_by(file) for path, file in files.items()}
         return {path: how for path, how in found.items() if how is not None}
 
 
@@ -60,18 +73,19 @@ def _made_by(file: TimingFile) -> str | None:
     return "source: synthesized" if file.source == "synthesized" else None
 
 
-def _check(path: Path) -> TimingFile | str:
+def _check(place: Place) -> TimingFile | str:
     """The timing file, or what is wrong. Messages name the file, not its whole path."""
+    path = place.audio
     try:
         if path.stat().st_size > MAX_AUDIO_BYTES:
             return f"{quoted(path.name)} is larger than {MAX_AUDIO_BYTES:,} bytes"
         data = path.read_bytes()
     except OSError as error:
         return f"{quoted(path.name)} cannot be read: {error.strerror}"
-    beside = timing_path(path)
+    beside = place.timing_file or timing_path(path)
     file = _timing_file(path, beside)
     ends_s = 0.0 if isinstance(file, str) else _end_s(file.timing)
-    length = _length(path, data, ends_s)
+    length = _length(path, data, ends_s, place.channel)
     if isinstance(length, str):
         return length
     if isinstance(file, str):
@@ -117,21 +131,21 @@ def _end_s(timing: Timing) -> float:
     return max([end for _, end in timing.speech[-1:]] + [end for _, _, end in timing.words], default=0.0)
 
 
-def _length(path: Path, data: bytes, ends_s: float) -> Length | str:
+def _length(path: Path, data: bytes, ends_s: float, channel: Literal["left", "right", "mix"] | None) -> Length | str:
     """Rate and duration, or what is wrong with the sound.
 
     Headers are believed where they fit what the timing file needs; else the whole file is read, as it will be when it
     is played, which repairs headers that lie and says what is wrong with the others.
     """
-    length = _vorbis_length(data) or _header_length(path)
+    length = _vorbis_length(data) or _header_length(path, channel is not None)
     if length is not None and _is_believed(length, ends_s):
         return length
     from pytest_voicebench.audio_files import AudioError, ChannelError, read_audio
 
     try:
-        audio = read_audio(path).audio
+        audio = read_audio(path, channel=channel).audio
     except ChannelError:
-        return f"{path.name}: has two channels; a user's recording has one: save that one as a file of its own"
+        return f"{path.name}: has two channels; say which is the user's, beside audio: channel: left, right or mix"
     except AudioError as error:
         return str(error).replace(str(path), path.name)
     return Length(audio.rate_hz, audio.duration_s)
@@ -159,14 +173,17 @@ def _vorbis_length(data: bytes) -> Length | None:
     return Length(rate_hz, frames / rate_hz) if rate_hz > 0 and frames > 0 else None
 
 
-def _header_length(path: Path) -> Length | None:
-    """Rate and length of a mono file as its header says; None where it is no sound, or holds none, or is not mono."""
+def _header_length(path: Path, is_channel_chosen: bool) -> Length | None:
+    """Rate and length of a file as its header says; None where it is no sound, or holds none.
+
+    None also where it is not mono, unless it is stereo and somebody has said which channel counts.
+    """
     import soundfile
 
     try:
         info = soundfile.info(str(path))
     except (soundfile.SoundFileError, OSError, RuntimeError):
         return None
-    if info.channels != 1 or info.frames <= 0 or info.samplerate <= 0:
+    if info.channels != (2 if is_channel_chosen else 1) or info.frames <= 0 or info.samplerate <= 0:
         return None
     return Length(info.samplerate, info.frames / info.samplerate)

@@ -25,7 +25,7 @@ from pytest_voicebench.tools import Toolset
 
 KEYS = (
     *("id", "title", "domain", "difficulty", "disfluency", "tags", "speakers", "user", "retracted", "expect"),
-    *("skip", "known_issue", "max_duration_s"),
+    *("skip", "known_issue", "max_duration_s", "state_rollback", "latency_profile"),
 )
 REQUIRED = ("id", "user", "expect")
 DIFFICULTIES = ("easy", "medium", "hard")
@@ -41,10 +41,11 @@ class Reader:
         tools: Toolset | None,
         speakers: MappingOf[str, Speaker] | None,
         folder: Folder,
+        recordings: Recordings,
         report: Report,
     ) -> None:
         self.info, self.tools, self.speakers, self.folder, self.report = info, tools, speakers, folder, report
-        self.recordings = Recordings()
+        self.recordings = recordings
         self._readable = Readable()
         self._code: dict[str, str] = {}
         self._suite_digests: dict[str | None, str] = {}
@@ -54,9 +55,13 @@ class Reader:
         """The items of one scenario, in the order of its speakers."""
         fields = Fields(node, where, self.report, KEYS, REQUIRED)
         user, expect, retracted = fields.get("user"), fields.get("expect"), fields.get("retracted")
-        script = read_user(user, fields.at("user"), self.folder, self.report) if user else Script((), None)
+        skipped = "skip" in fields.entries
+        script = (
+            read_user(user, fields.at("user"), self.folder, self.report, skipped=skipped) if user else Script((), None)
+        )
         known = (self.tools, self.report, self._readable)
-        expectation = read_expectation(expect, fields.at("expect"), *known) if expect else Expectation(calls=())
+        labels = Report(self.report.path) if "known_issue" in fields.entries else self.report
+        expectation = read_expectation(expect, fields.at("expect"), *known, labels) if expect else Expectation(calls=())
         taken_back = read_retractions(retracted, fields.at("retracted"), *known) if retracted else []
         if taken_back and script.generator:
             self.report.add(
@@ -94,6 +99,8 @@ class Reader:
             skip=fields.text("skip"),
             known_issue=fields.text("known_issue"),
             max_duration_s=fields.number("max_duration_s", least=1, most=3600),
+            state_rollback=fields.flag("state_rollback"),
+            latency_profile=fields.name("latency_profile"),
         )
 
     def _disfluency(self, fields: Fields) -> tuple[str, ...]:
@@ -106,7 +113,7 @@ class Reader:
 
     def _speakers(self, fields: Fields, script: Script) -> list[Speaker | None]:
         """The scenario's speakers; one None where it names none, or where speakers.yaml is broken."""
-        names = fields.names("speakers")
+        names = fields.names("speakers", digit_first=True)
         where = fields.at("speakers")
         if not names or self.speakers is None:
             return [None] if "speakers" not in fields.entries else []
@@ -123,7 +130,7 @@ class Reader:
 
     def _item(self, common: Scenario, speaker: Speaker | None, steps: tuple[Step, ...], several: bool) -> Scenario:
         shared = self._suite_digest(common.generator)
-        sounds = [(s, self.recordings.digest(s.audio) if isinstance(s.audio, Path) else None) for s in steps]
+        sounds = [(s, self.recordings.digest(s)) for s in steps]
         sha256 = stimulus_digest(shared, sounds, common.generator, speaker, common.max_duration_s)
         item_id = f"{common.id}-{speaker.id}" if speaker and several else common.id
         return replace(common, item_id=item_id, speaker=speaker, steps=steps, sha256=sha256)

@@ -24,7 +24,7 @@ def read_speakers(path: Path, report: Report) -> MappingOf[str, Speaker] | None:
         return None
     speakers: dict[str, Speaker] = {}
     for name, node in root.entries.items():
-        as_name(Scalar(root.lines[name], name, name), "speakers", report)
+        as_name(Scalar(root.lines[name], name, name), "speakers", report, digit_first=True)
         if isinstance(node, Mapping):
             speakers[name] = _speaker(name, node, report)
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, NamedTuple, cast
 
@@ -11,9 +12,10 @@ from pytest_voicebench.loading.document import Listing, Mapping, Node, Scalar
 from pytest_voicebench.loading.fields import Fields, as_number, as_text, describe
 from pytest_voicebench.loading.folder import Folder
 from pytest_voicebench.loading.mistakes import Report, quoted
-from pytest_voicebench.loading.recordings import Recordings
+from pytest_voicebench.loading.recordings import Place, Recordings
 from pytest_voicebench.phrases import words_of
 from pytest_voicebench.scenario import Step, Timing, Trigger
+from pytest_voicebench.timing_file import timing_path
 
 AFTER_AGENT_S = 0.8
 """The pause after the agent's reply before a later `say` that has no `when`."""
@@ -21,25 +23,27 @@ AFTER_AGENT_S = 0.8
 LONGEST_TRIGGER_S = 30.0  # an agent that is silent for so long gives no response
 
 KEYS: dict[str, tuple[str, ...]] = {
-    "insert": ("insert", "audio", "say", "when"),
-    "backchannel": ("backchannel", "audio", "when"),
+    "insert": ("insert", "audio", "channel", "timing", "say", "when"),
+    "backchannel": ("backchannel", "audio", "channel", "timing", "when"),
     "inject": ("inject", "when"),
     "wait_s": ("wait_s", "when"),
     "end": ("end", "when"),
-    "say": ("say", "audio", "when"),
+    "say": ("say", "audio", "channel", "timing", "when"),
 }
 """What each kind of step may hold; the first of these keys that a step has says its kind."""
 
 REQUIRED = {"insert": ("audio",), "backchannel": ("audio", "when"), "say": ("say", "audio")}
 INSERTS = ("vocal_tic", "non_directed")
+CHANNELS = ("left", "right", "mix")
 SPEAKER = "{speaker}"
 
 
 class Written(NamedTuple):
-    """A step as written: its audio path may still hold `{speaker}`."""
+    """A step as written: its paths may still hold `{speaker}`."""
 
     step: Step
     audio: str | None
+    timing: str | None
     line: int
     where: str
 
@@ -51,15 +55,15 @@ class Script(NamedTuple):
     generator: str | None
 
 
-def read_user(node: Node, where: str, folder: Folder, report: Report) -> Script:
-    """The script; mistakes in it leave steps out."""
+def read_user(node: Node, where: str, folder: Folder, report: Report, *, skipped: bool = False) -> Script:
+    """The script; mistakes in it leave steps out. A scenario that is `skipped` may lack recordings."""
     if isinstance(node, Mapping) and "generator" in node.entries:
         return Script((), _generator(node, where, folder, report))
     if not isinstance(node, Listing) or not node.items:
         got = "an empty list" if isinstance(node, Listing) else describe(node)
         report.add(node.line, where, f"expected a list of steps or {{generator: module:function}}, got {got}")
         return Script((), None)
-    steps = [_step(item, index, f"{where}[{index}]", report) for index, item in enumerate(node.items)]
+    steps = [_step(item, index, f"{where}[{index}]", report, skipped) for index, item in enumerate(node.items)]
     written = tuple(step for step in steps if step is not None)
     for one in written[:-1]:
         if one.step.kind == "end":
@@ -79,13 +83,14 @@ def _generator(node: Mapping, where: str, folder: Folder, report: Report) -> str
     return target
 
 
-def _step(node: Node, index: int, where: str, report: Report) -> Written | None:
+def _step(node: Node, index: int, where: str, report: Report, skipped: bool) -> Written | None:
     if not isinstance(node, Mapping):
         report.add(node.line, where, f"expected a step such as {{say: ..., audio: ...}}, got {describe(node)}")
         return None
     kind = next((key for key in KEYS if key in node.entries), "say")
-    fields = Fields(node, where, report, KEYS[kind], REQUIRED.get(kind, ()))
-    audio = fields.text("audio") if "audio" in KEYS[kind] else None
+    required = tuple(key for key in REQUIRED.get(kind, ()) if not (skipped and key == "audio"))
+    fields = Fields(node, where, report, KEYS[kind], required)
+    audio, timing = (_path(fields, name, report) if "audio" in KEYS[kind] else None for name in ("audio", "timing"))
     step = Step(
         kind=cast(
             Literal["say", "backchannel", "insert", "inject", "wait", "end"], "wait" if kind == "wait_s" else kind
@@ -94,13 +99,22 @@ def _step(node: Node, index: int, where: str, report: Report) -> Written | None:
         text=_text(fields, kind),
         seconds=_seconds(fields, kind, report),
         insert=cast(Literal["vocal_tic", "non_directed"] | None, fields.choice("insert", INSERTS)),
+        channel=cast(Literal["left", "right", "mix"] | None, fields.choice("channel", CHANNELS)),
     )
     if kind == "end":
         _check_end(fields, report)
-    if audio is not None and re.search(r"[{}]", audio.replace(SPEAKER, "")):
-        report.add(fields.lines["audio"], fields.at("audio"), f"{quoted(audio)}: only {SPEAKER} stands in braces")
-        audio = None
-    return Written(step, audio, fields.lines.get("audio", node.line), where)
+    for name in ("channel", "timing") if "audio" not in fields.entries else ():
+        if name in fields.entries and "audio" in KEYS[kind]:
+            report.add(fields.lines[name], fields.at(name), "belongs to a recording; there is no audio")
+    return Written(step, audio, timing, fields.lines.get("audio", node.line), where)
+
+
+def _path(fields: Fields, name: str, report: Report) -> str | None:
+    written = fields.text(name)
+    if written is not None and re.search(r"[{}]", written.replace(SPEAKER, "")):
+        report.add(fields.lines[name], fields.at(name), f"{quoted(written)}: only {SPEAKER} stands in braces")
+        return None
+    return written
 
 
 def _text(fields: Fields, kind: str) -> str:
@@ -141,7 +155,7 @@ def _trigger(fields: Fields, kind: str, index: int, report: Report) -> Trigger:
 
 
 def _check_words(text: str, timing: Timing, path: Path, line: int, where: str, report: Report) -> None:
-    """The words that the timing file places must be those of the text, or a recording was swapped."""
+    """The words that the timing file, at `path`, places must be those of the text, or a recording was swapped."""
     placed = [word for word, _, _ in timing.words]
     if not placed or placed == text.split():
         return
@@ -152,7 +166,7 @@ def _check_words(text: str, timing: Timing, path: Path, line: int, where: str, r
         (i for i, (a, b) in enumerate(zip(written, heard, strict=False)) if a != b), min(len(written), len(heard))
     )
     ours, theirs = (quoted(words[index]) if index < len(words) else "no more words" for words in (written, heard))
-    name = quoted(path.with_suffix(".json").name)
+    name = quoted(path.name)
     what = f"word {index + 1} of {name} is {theirs}, of the text {ours}; write the text as it is spoken"
     report.add(line, where, what)
 
@@ -165,23 +179,20 @@ def spoken_by(
 
 
 def _spoken(one: Written, speaker: str | None, folder: Folder, recordings: Recordings, report: Report) -> Step:
-    if one.audio is None:
+    if one.audio is None or recordings.folder is None:
         return one.step
     where = f"{one.where}.audio"
-    if speaker is None and SPEAKER in one.audio:
+    if speaker is None and SPEAKER in one.audio + (one.timing or ""):
         report.add(one.line, where, f"{SPEAKER} needs the scenario's speakers: [...]")
         return one.step
-    path = folder.file(one.audio.replace(SPEAKER, speaker or ""), one.line, where, report)
-    timing = None if path is None else recordings.timing(path, one.line, where, report)
-    step = one.step
-    if path is not None and timing is not None and step.text:
-        _check_words(step.text, timing, path, one.line, where, report)
-    return Step(
-        kind=step.kind,
-        trigger=step.trigger,
-        text=step.text,
-        audio=path,
-        timing=timing,
-        seconds=step.seconds,
-        insert=step.insert,
+    path = recordings.folder.file(one.audio.replace(SPEAKER, speaker or ""), one.line, where, report)
+    beside = one.timing and folder.file(
+        one.timing.replace(SPEAKER, speaker or ""), one.line, f"{one.where}.timing", report
     )
+    if path is None or (one.timing and beside is None):
+        return one.step
+    place = Place(path, beside or None, one.step.channel)
+    timing = recordings.timing(place, one.line, where, report)
+    if timing is not None and one.step.text:
+        _check_words(one.step.text, timing, beside or timing_path(path), one.line, where, report)
+    return replace(one.step, audio=path, timing=timing, timing_file=place.timing_file)

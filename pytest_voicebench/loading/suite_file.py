@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import re
 from collections.abc import Iterator
 from collections.abc import Mapping as MappingOf
@@ -16,6 +17,7 @@ from pytest_voicebench.loading.document import Mapping, Node, Scalar, read_docum
 from pytest_voicebench.loading.fields import Fields, as_text, describe
 from pytest_voicebench.loading.folder import Folder
 from pytest_voicebench.loading.mistakes import MAX_MISTAKES, Mistake, Report, SuiteError, TooManyMistakes, quoted
+from pytest_voicebench.loading.recordings import Recordings
 from pytest_voicebench.loading.scenarios import Reader
 from pytest_voicebench.loading.speaker_file import read_speakers
 from pytest_voicebench.loading.tool_file import read_tools
@@ -24,8 +26,8 @@ from pytest_voicebench.scenario import Scenario, Speaker, Suite, SuiteInfo
 from pytest_voicebench.tools import Toolset
 
 KEYS = (
-    *("voicebench", "kind", "suite", "tools", "speakers", "today", "instructions", "documents", "stimulus", "window"),
-    *("settle_s", "max_duration_s", "scenarios"),
+    *("voicebench", "kind", "suite", "tools", "speakers", "today", "instructions", "documents", "audio_root"),
+    *("stimulus", "window", "settle_s", "max_duration_s", "scenarios"),
 )
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 REQUIRED = ("voicebench", "kind", "suite", "tools", "today", "scenarios")
@@ -118,10 +120,29 @@ def _suite(root: Mapping, path: Path, report: Report) -> Suite:
         max_duration_s=fields.number("max_duration_s", least=1, most=3600) or 300.0,
         documents=_documents(fields, folder, report),
     )
-    reader = Reader(info, tools, speakers, folder, report)
+    recordings = Recordings(_audio_folder(fields, folder, report))
+    reader = Reader(info, tools, speakers, folder, recordings, report)
     return _with_stimulus(
         Suite(info=info, scenarios=_scenarios(fields, reader)), fields, reader.recordings.synthesized()
     )
+
+
+def _audio_folder(fields: Fields, folder: Folder, report: Report) -> Folder | None:
+    """Where recordings lie: in the suite's folder, or in `audio_root`, the one folder outside it that is read.
+
+    None where that is not there: one mistake stands for all its recordings.
+    """
+    written = fields.text("audio_root")
+    if written is None:
+        return None if "audio_root" in fields.entries else folder
+    path = folder.path / os.path.expanduser(written)
+    if "\x00" in written or not path.is_dir():
+        what = (
+            f"there is no folder {quoted(written, 200)}; write where the recordings are, seen from the suite's folder"
+        )
+        report.add(fields.lines["audio_root"], "suite.audio_root", what)
+        return None
+    return Folder(path, "audio_root")
 
 
 def _with_stimulus(suite: Suite, fields: Fields, synthesized: MappingOf[Path, str]) -> Suite:

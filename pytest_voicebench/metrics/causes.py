@@ -54,6 +54,8 @@ def _cause(
     tool = rules.tools.get(pair.tool)
     parameter = tool.parameters.get(wrong.name) if tool else None
     said = "\n".join(u.text for u in conversation.utterances if u.text) or scenario.stimulus_text
+    if said.strip() and not tokens(said):
+        return "other"  # "...": nobody wrote down what the user says, so that nothing can be called invented
     understood = [t.text for t in conversation.transcripts if t.speaker == "user"]
     was_said = is_said(parameter, wrong.expected, said)
     if understood and was_said and is_said(parameter, wrong.expected, "\n".join(understood)) is False:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pytest_voicebench.conversation import Conversation, to_seconds
+from pytest_voicebench.conversation import Call, Conversation, to_seconds
 from pytest_voicebench.metrics.turns import spans_in_order, turn_at
 from pytest_voicebench.scorecard import LatencyCause, Pair, Times, TurnScore
 from pytest_voicebench.stats import mean
@@ -43,12 +43,17 @@ def _missing_cause(turns: Sequence[TurnScore]) -> LatencyCause:
     return "censored" if turns[-1].censored else "no_reply"
 
 
+def _timed_calls(conversation: Conversation) -> tuple[Call, ...]:
+    """Counted calls whose time is known, by time."""
+    return tuple(call for call in conversation.counted_calls if call.timed)
+
+
 def tool_call_latency_s(conversation: Conversation, turns: Sequence[TurnScore]) -> float | None:
     """Seconds from the user's end to the first counted call, negative before it; None if interrupted or without calls.
 
     With several turns the end is that of the turn in which the call was made.
     """
-    calls = conversation.counted_calls
+    calls = _timed_calls(conversation)
     return _after_user_end_s(conversation, turns, calls[0].at_ticks) if calls else None
 
 
@@ -96,7 +101,7 @@ def _after_user_end_s(conversation: Conversation, turns: Sequence[TurnScore], mo
 
 def is_preemptive(conversation: Conversation) -> bool | None:
     """Whether the earliest counted call came before the user's end of its turn; None without a call or a turn."""
-    calls = conversation.counted_calls
+    calls = _timed_calls(conversation)
     place = turn_at(conversation.turns, calls[0].at_ticks) if calls else None
     return None if place is None else calls[0].at_ticks < conversation.turns[place].end_ticks
 
@@ -116,7 +121,7 @@ def is_filler(conversation: Conversation, turns: Sequence[TurnScore], pairs: Seq
 
 def spoke_before_first_call(conversation: Conversation) -> bool | None:
     """Whether the agent spoke, greetings aside, before its first counted call; None without a call or a turn."""
-    calls, turns = conversation.counted_calls, conversation.turns
+    calls, turns = _timed_calls(conversation), conversation.turns
     if not calls or not turns:
         return None
     first = turns[0].start_ticks

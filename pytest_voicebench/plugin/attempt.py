@@ -111,23 +111,6 @@ attempt_key = pytest.StashKey[Attempt]()
 
 def facts_of(scenario: Scenario) -> Facts:
     """What tables break results down by."""
-    from pytest_voicebench.result import Facts
+    from pytest_voicebench import facts
 
-    return Facts(
-        suite=scenario.suite.name,
-        kind=scenario.suite.kind,
-        stimulus=scenario.suite.stimulus,
-        scenario_id=scenario.id,
-        title=scenario.title,
-        domain=scenario.domain,
-        difficulty=scenario.difficulty,
-        disfluency=scenario.disfluency,
-        tags=scenario.tags,
-        speaker=scenario.speaker.id if scenario.speaker else None,
-        expected_calls=len(scenario.expect.calls),
-        has_retraction=bool(scenario.retracted),
-        state_rollback=scenario.state_rollback,
-        known_issue=scenario.known_issue,
-        scenario_sha256=scenario.sha256,
-        expect_sha256=scenario.expect_sha256,
-    )
+    return facts.facts_of(scenario)

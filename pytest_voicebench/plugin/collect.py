@@ -148,6 +148,8 @@ def parameter(scenario: Scenario, config: pytest.Config) -> object:
     marks = [_mark(name, config) for name in mark_names(scenario, _reserved_names(config))]
     if scenario.skip:
         marks.append(pytest.mark.skip(reason=scenario.skip))
+    elif scenario.known_issue and config.getoption("voicebench_skip_known_issues"):
+        marks.append(pytest.mark.skip(reason=f"known issue: {scenario.known_issue}"))
     return pytest.param(scenario, id=scenario.item_id, marks=marks)
 
 

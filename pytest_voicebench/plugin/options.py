@@ -49,6 +49,11 @@ def add_options(parser: pytest.Parser) -> None:
     group = parser.getgroup(GROUP, "voice agents")
     _add_agent_option(group, OPTION, AGENT_HELP)
     group.addoption("--voicebench-reports", metavar="DIR", help="where run folders go (default: reports)")
+    group.addoption(
+        "--voicebench-skip-known-issues",
+        action="store_true",
+        help="leave out scenarios whose labels are known to be wrong (known_issue)",
+    )
     group.addoption("--voicebench-judge", metavar="MODEL[,KEY=VALUE...]", help=JUDGE_HELP)
     group.addoption(
         RESCORE,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -148,6 +149,20 @@ def _version(package: str) -> str:
 
 
 def _notices(items: Sequence[pytest.Item]) -> tuple[str, ...]:
+    """What should be known before the run: labels that are not acted on, fixtures that cannot work."""
+    return (*_unsimulated(items), *_loop_notices(items))
+
+
+def _unsimulated(items: Sequence[pytest.Item]) -> tuple[str, ...]:
+    """One line where scenarios are labelled with slow tools: ours answer as tools.yaml says, at once by default."""
+    profiles = Counter(p for p in (scenario_of(item).latency_profile for item in items) if p and p != "instant")
+    if not profiles:
+        return ()
+    told = ", ".join(f"{name} ({number})" for name, number in sorted(profiles.items()))
+    return (f"latency_profile {told} is not simulated: tools answer as tools.yaml says",)
+
+
+def _loop_notices(items: Sequence[pytest.Item]) -> tuple[str, ...]:
     """One line where an async `agent` fixture lives in another event loop than its conversations, or in none."""
     for item in items:
         for fixture in _agent_fixtures(item):

@@ -103,9 +103,23 @@ def _notices(results: Sequence[Result]) -> tuple[str, ...]:
     total = counts(results)
     if total.valid < total.planned:
         found.append(f"{total.valid}/{total.planned} scored, {total.planned - total.valid} missing")
+    found += _known_issues(results)
     if len({r.agent.clock for r in results}) > 1:
         found.append("latencies on the virtual clock and on the wall clock are not comparable with each other")
     return tuple(found)
+
+
+def _known_issues(results: Sequence[Result]) -> list[str]:
+    """Items whose labels look wrong: how many, and what became of them."""
+    known = [r for r in results if r.facts.known_issue]
+    if not known:
+        return []
+    ran = [r for r in known if r.outcome != "skipped"]
+    passed = sum(r.outcome == "passed" for r in ran)
+    items = f"{len(known)} item{'' if len(known) == 1 else 's'}"
+    if not ran:
+        return [f"known issues: {items}, left out"]
+    return [f"known issues: {items}, {passed} passed; in every figure (apart: report, by known issue)"]
 
 
 def _warnings(scores: Scores) -> tuple[str, ...]:

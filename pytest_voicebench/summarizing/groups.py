@@ -70,10 +70,16 @@ def group_scores(results: Sequence[Result]) -> Scores:
 
 
 def breakdowns(results: Sequence[Result]) -> dict[str, dict[str, Scores]]:
-    """Scores by every kind of group; groups in the usual order, others by name."""
+    """Scores by every kind of group; groups in the usual order, others by name.
+
+    Items with a known issue are a group apart, where there are any; they count in all others as well.
+    """
+    kinds = dict(_GROUPS)
+    if any(result.facts.known_issue for result in results):
+        kinds["known_issue"] = lambda f: ("known issue" if f.known_issue else "none known",)
     return {
         name: {group: group_scores(members) for group, members in split(results, groups_of).items()}
-        for name, groups_of in _GROUPS.items()
+        for name, groups_of in kinds.items()
     }
 
 

@@ -29,7 +29,7 @@ def recordings(folder: Path) -> dict[str, str]:
             for step in steps:
                 for speaker in scenario.get("speakers", [""]):
                     if "audio" in step:
-                        name = step["audio"].replace("{speaker}", speaker)
+                        name = str(Path(suite.get("audio_root", ""), step["audio"].replace("{speaker}", speaker)))
                         text = step.get("say") or step.get("backchannel") or step["insert"]
                         assert found.setdefault(name, text) == text, f"{name}: two texts"
     return found

@@ -1,0 +1,1 @@
+"""Our runs in the forms of others: the official FDB-v3 layout."""

@@ -94,6 +94,31 @@ def test_both_voices_stay_in_their_places_over_any_length(tmp_path: Path) -> Non
     assert found.card.times.first_response_latency_s == pytest.approx(2.0, abs=0.02)
 
 
+LONG = " ".join(["word"] * 20)
+
+
+@pytest.mark.parametrize(
+    ("script", "lost"),
+    [
+        ([voice(4.0, 5.2), told(4.0, LONG, "reply_4.0")], True),
+        ([voice(4.0, 5.2), told(4.0, LONG, "reply_4.0"), (5.2, CLOSE)], True),
+        ([voice(4.0, 10.0), told(4.0, LONG, "reply_4.0")], False),
+        ([voice(4.0, 5.2), told(4.0, "<|0.1|> " * 20 + "It ships today, I think.", "reply_4.0")], False),
+        ([voice(4.0, 4.2), told(4.0, "Yes, of course.", "reply_4.0")], False),
+        ([voice(4.0, 10.0), told(4.0, LONG, "reply_4.0"), (5.0, PlaybackClear())], False),
+        ([voice(4.0, 5.2), told(4.0, LONG, None)], False),
+    ],
+    ids=["lost", "hung up", "whole", "marks", "short", "interrupted", "of no sound"],
+)
+def test_a_text_of_twenty_words_in_little_more_than_a_second_of_sound_is_noted(
+    tmp_path: Path, script: list[Any], lost: bool
+) -> None:
+    """F8: the sound was cut by whoever sends it."""
+    card = judged(tmp_path, "calls: []", *script, reply=False).card
+    assert ("audio_shorter_than_text" in card.notes) is lost
+    assert card.passed
+
+
 def test_an_agent_that_only_says_that_it_speaks_is_waited_for_and_was_silent(tmp_path: Path) -> None:
     """F9. The design decides otherwise than the list: a connected agent that stays silent has failed."""
     claims = [event for n in range(3, 63) for event in (told(n, "Speaking.", f"{n}"), (n, TurnEnd(response_id=f"{n}")))]

@@ -267,3 +267,21 @@ def test_marks_do_not_count_as_words_where_a_cut_text_is_estimated(tmp_path: Pat
     raw = "<|0|> one <|1|> two <|2|> three <|3|> four"
     found = judged(tmp_path, "calls: []", voice(4.0, 6.0), told(4.0, raw), (5.0, PlaybackClear()), reply=False)
     assert [(t.heard_text, t.estimated) for t in found.conversation.transcripts] == [("one two", True)]
+
+
+def test_text_put_into_the_context_is_nothing_that_the_user_said(tmp_path: Path) -> None:
+    """G11: an agent that gives it back as the user's speech has not heard Oslo."""
+    note = "The user asks about Oslo"
+    steps = f"      - {{inject: {note}}}\n"
+    user = (("weather", 0.3, 1.2), ("Oslo", 1.2, 2.3))
+    script = [
+        understood(2.4, "weather Rome"),
+        (2.6, Transcript(speaker="user", text=note, item_id="note")),
+        call(3.0, "weather", city="Rome"),
+    ]
+    found = judged(tmp_path, "calls: [weather: {city: Oslo}]", *script, user=user, steps=steps)
+    assert [text for _, text in found.agent.injected] == [note]
+    assert [u.text for u in found.conversation.turns] == ["weather Oslo"]
+    assert evidence_of(found.conversation).request == ("weather Oslo",)
+    assert found.card.wrong_causes == {"misheard": 1}
+    assert found.card.times.user_end_s == 2.3

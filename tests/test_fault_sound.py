@@ -205,6 +205,16 @@ def test_of_an_interrupted_reply_only_what_was_played_was_said(tmp_path: Path) -
     assert whole.card.diagnostics["mentions"] is True
 
 
+@pytest.mark.parametrize("texts", [[], [""], [" "]])
+def test_a_reply_whose_text_was_lost_was_spoken_and_nobody_claims_to_know_what_it_said(
+    tmp_path: Path, texts: list[str]
+) -> None:
+    """G4: two seconds of sound, then the user interrupts."""
+    script = [voice(4.0, 8.0), *(told(4.0, text) for text in texts), (6.0, PlaybackClear())]
+    card = judged(tmp_path, MENTIONS.format(90), *script, reply=False).card
+    assert (card.spoke, card.diagnostics["mentions"]) == (True, None)
+
+
 def test_a_users_text_that_comes_late_or_never_moves_nothing(tmp_path: Path) -> None:
     """G5: the agent's text comes at 5.0 s, the user's, spoken from 0.3 to 2.3 s, at 5.4 s."""
     mine = told(5.0, "It is 90.")

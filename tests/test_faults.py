@@ -134,7 +134,8 @@ TESTED: dict[str, str] = {  # entry -> file::test, without `test_`; several, one
     "duplex::audio_sent_before_the_line_closes_is_still_heard",
     "F9": "fault_sound::an_agent_that_only_says_that_it_speaks_is_waited_for_and_was_silent "
     "duplex::a_providers_turn_end_ends_nothing",
-    "F11": "fault_sound::a_recording_is_brought_to_the_agents_rate_once_and_without_aliases",
+    "F11": "fault_sound::a_recording_is_brought_to_the_agents_rate_once_and_without_aliases "
+    "report_faults::the_rate_to_which_the_users_audio_was_brought_is_in_the_report",
     "F12": "fault_sound::a_tools_delay_is_the_declared_one_every_time_and_stops_no_audio "
     "import_fdb3::an_imported_suite_runs_and_its_known_issues_are_left_out_on_request",
     "G1": "plugin_words::a_silent_agent_stays_silent "
@@ -224,7 +225,6 @@ WAITS = {  # entry, or the part of it that no test here covers -> what it needs
     "C13": "repeats of an item, and pass^k",
     "E19": "a score set of yielding: design section 9 has none for tool use",
     "E20": "an importer of times in ticks: the official files and ours hold seconds",
-    "F11": "the summary: the rate that an agent was sent is in each conversation.json only",
     "H7": "provider adapters: how a provider's message of two calls is read",
     "H8": "provider adapters: what of a provider's events means that a result was taken",
     "H11": "provider adapters that echo the session; what we send is in the scenario's hash",

@@ -265,7 +265,7 @@ def defined_in(name: str) -> frozenset[str]:
 
 @pytest.mark.parametrize("entry", IDS)
 def test_an_entry_is_tested_or_waits_with_a_reason(entry: str) -> None:
-    assert entry in TESTED or entry in WAITS
+    assert entry in TESTED or (entry in WAITS and entry[0] > "H")  # to H all are tested, at least in part
     for place in TESTED.get(entry, "").split():
         file, _, name = place.partition("::")
         assert f"test_{name}" in defined_in(file), place

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_voicebench.codec import CodecError, dump_json, parse_json
-from pytest_voicebench.files import write_atomically
+from pytest_voicebench.files import read_file, write_atomically
 from pytest_voicebench.judgement import Judge, Judgement
 
 JUDGEMENTS_NAME = "judgements.jsonl"
@@ -26,7 +26,7 @@ def read_judgements(run_folder: Path) -> JudgementLog:
     question counts as unjudged."""
     path = run_folder / JUDGEMENTS_NAME
     try:
-        lines = path.read_bytes().split(b"\n")
+        lines = read_file(path).split(b"\n")
     except (FileNotFoundError, NotADirectoryError):
         return JudgementLog()
     except OSError as error:

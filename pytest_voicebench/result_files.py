@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_voicebench.codec import CodecError, dump_json, from_json, parse_text
-from pytest_voicebench.files import write_atomically
+from pytest_voicebench.files import read_file, write_atomically
 from pytest_voicebench.result import Result
 
 RESULTS_NAME = "results.jsonl"
@@ -62,7 +62,7 @@ def read_results(run_folder: Path) -> ResultLog:
     """
     path = run_folder / RESULTS_NAME
     try:
-        lines = path.read_bytes().split(b"\n")
+        lines = read_file(path).split(b"\n")
     except OSError as error:
         raise RunUnreadable(f"{path}: {error.strerror}: not the folder of a run?") from None
     results: list[Result] = []
@@ -122,7 +122,7 @@ def find_run(run: str, reports: Path = Path("reports")) -> Path:
 
 def _latest(reports: Path) -> Path:
     try:
-        name = (reports / LATEST_NAME).read_text(encoding="utf-8").strip()
+        name = read_file(reports / LATEST_NAME).decode("utf-8", "replace").strip()
     except OSError:
         raise RunUnreadable(f"{reports / LATEST_NAME}: no run has been made here yet") from None
     if not name or Path(name).name != name or not (reports / name).is_dir():

@@ -89,6 +89,21 @@ def _named_item(data: object) -> set[str]:
     return {item_id} if isinstance(item_id, str) else set()
 
 
+def folder_of(run_folder: Path, result: Result) -> Path:
+    """Where the item's conversation lies. Raises RunUnreadable where that is nowhere, or outside the run's folder."""
+    if result.folder is None:
+        raise RunUnreadable(f"{run_folder}: no conversation of {result.item_id} was saved")
+    try:
+        run, folder = run_folder.resolve(), (run_folder / result.folder).resolve()
+    except (OSError, ValueError, RuntimeError):  # a null character, a name too long, links in a circle
+        raise RunUnreadable(
+            f"{run_folder}: the folder of {result.item_id} is no path: {result.folder[:80]!r}"
+        ) from None
+    if not folder.is_relative_to(run) or folder == run:
+        raise RunUnreadable(f"{run_folder}: the folder of {result.item_id} lies outside the run: {result.folder}")
+    return folder
+
+
 def item_folder_name(item_id: str) -> str:
     """An item's folder in `items`: the id where it is a safe name, else its safe characters and digits of its hash."""
     if _SAFE_NAME.fullmatch(item_id) and not _DEVICE_NAMES.fullmatch(item_id) and not item_id.endswith("."):

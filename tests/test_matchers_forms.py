@@ -201,7 +201,7 @@ def test_a_users_matcher_decides_and_what_it_cannot_do_is_cannot_tell() -> None:
     assert found["noted"].notes == ("my_note",)
 
 
-class Odd(Exception):
+class OddError(Exception):
     """Cannot be shown."""
 
     def __str__(self) -> str:
@@ -219,11 +219,11 @@ def skips(expected: Any, actual: Any, context: Context) -> bool:
 
 
 def raises_what_cannot_be_shown(expected: Any, actual: Any, context: Context) -> bool:
-    raise Odd
+    raise OddError
 
 
 def gives_what_cannot_be_shown(expected: Any, actual: Any, context: Context) -> object:
-    return Odd()
+    return OddError()
 
 
 def of_no_verdict(expected: Any, actual: Any, context: Context) -> Match:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from pytest_voicebench.matchers import KINDS, match
 from pytest_voicebench.matchers.exact import json_equal
-from pytest_voicebench.matchers.exact import json_equal
 from pytest_voicebench.proving.near import MOST, Surroundings, near_values, unrelated_value
 from pytest_voicebench.proving.wording import (
     changed_digit,

@@ -45,7 +45,9 @@ def ask_all(
     cache: VerdictCache,
     progress: Progress = lambda done, total: None,
 ) -> list[Outcome]:
-    """One outcome for each prompt, in their order. Never raises for what the endpoint does. Raises JudgeSettingsError where nothing can be sent at all.
+    """One outcome for each prompt, in their order. Never raises for what the endpoint does.
+
+    Raises JudgeSettingsError where nothing can be sent at all.
 
     Ctrl-C ends it at once: what has no outcome by then is `interrupted`.
     """

@@ -304,6 +304,18 @@ def test_a_megabyte_is_the_value_of_nothing_else_and_costs_no_reading(
     assert match(kind, "Milan", text * 500_000, today=TODAY).verdict == "mismatch"
 
 
+def test_a_form_nested_too_deep_is_left_open() -> None:
+    form: dict[str, Any] = {"$one_of": ["x"]}
+    for _ in range(3000):
+        form = {"$one_of": [form]}
+    assert match("text", form, "x").verdict == "cannot_tell"
+
+
+def test_a_tolerance_that_is_no_share_is_none() -> None:
+    for approx in (10**400, float("nan"), float("inf"), True, "x"):
+        assert match("number", 5, 6, options={"approx": approx}).verdict == "mismatch"
+
+
 @pytest.mark.parametrize("many", [["x"] * 300_000, [str(n) for n in range(300_000)]])
 def test_sets_too_large_to_compare_each_with_each_are_left_open(many: list[str]) -> None:
     assert match("text", ["a", "b", "c"], many, options={"set": True}).verdict == "cannot_tell"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pytest_voicebench.codec import CodecError, dump_json, from_json, parse_text
 from pytest_voicebench.conversation import FORMAT, Conversation, Recording
-from pytest_voicebench.files import write_atomically
+from pytest_voicebench.files import read_file, write_atomically
 from pytest_voicebench.timeline import RATE_HZ
 
 JSON_NAME = "conversation.json"
@@ -45,7 +45,7 @@ def load_conversation(folder: Path) -> Conversation:
     """The conversation of a folder, without its recording (see `load_recording`). Raises ConversationUnreadable."""
     path = folder / JSON_NAME
     try:
-        data = parse_text(path.read_bytes(), where=str(path))
+        data = parse_text(read_file(path), where=str(path))
         _check_format(data, path)
         return from_json(Conversation, data, where=str(path))
     except OSError as error:

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import shutil
+import stat
 import uuid
 from contextlib import suppress
 from pathlib import Path
+
+
+def read_file(path: Path) -> bytes:
+    """The file's bytes. Raises OSError, also for what is no ordinary file: a pipe would wait for ever, a device never
+    end."""
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "not an ordinary file", str(path))
+    return path.read_bytes()
 
 
 def write_atomically(path: Path, data: bytes) -> None:

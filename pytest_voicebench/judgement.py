@@ -36,6 +36,8 @@ Cause = Literal[
 ]
 """Why there is no verdict: the endpoint failed (first five), its answer was none (next seven), or nobody was asked."""
 
+ENDPOINT_FAILED: tuple[Cause, ...] = ("http_error", "rate_limited", "timeout", "connection", "bad_response")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judge:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_voicebench.codec import CodecError, dump_json, parse_json
-from pytest_voicebench.files import write_atomically
-from pytest_voicebench.judgement import Judge, Judgement
+from pytest_voicebench.files import read_file, write_atomically
+from pytest_voicebench.judgement import ENDPOINT_FAILED, Cause, Judge, Judgement
 
 JUDGEMENTS_NAME = "judgements.jsonl"
 
@@ -26,7 +26,7 @@ def read_judgements(run_folder: Path) -> JudgementLog:
     question counts as unjudged."""
     path = run_folder / JUDGEMENTS_NAME
     try:
-        lines = path.read_bytes().split(b"\n")
+        lines = read_file(path).split(b"\n")
     except (FileNotFoundError, NotADirectoryError):
         return JudgementLog()
     except OSError as error:
@@ -48,6 +48,15 @@ def write_judgements(run_folder: Path, judgements: Iterable[Judgement]) -> None:
     write_atomically(run_folder / JUDGEMENTS_NAME, data)
 
 
+NOBODY_ANSWERED: tuple[Cause, ...] = (*ENDPOINT_FAILED, "given_up", "interrupted", "not_asked")
+
+
 def with_new(old: Iterable[Judgement], new: Iterable[Judgement], judge: Judge) -> tuple[Judgement, ...]:
-    """What `judge` says now in place of what it said before; other judges keep theirs."""
-    return (*(one for one in old if one.judge != judge), *new)
+    """What `judge` says now in place of what it said before; other judges keep theirs.
+
+    Where nobody answers now, an answer of this judge to the same question of the same item stands.
+    """
+    old = tuple(old)
+    given = {(one.item_id, one.asked.key): one for one in old if one.judge == judge and one.unjudged is None}
+    said = (given.get((n.item_id, n.asked.key), n) if n.unjudged in NOBODY_ANSWERED else n for n in new)
+    return (*(one for one in old if one.judge != judge), *said)

@@ -13,7 +13,7 @@ from pytest_voicebench.files import link_or_copy
 from pytest_voicebench.judgement_files import write_judgements
 from pytest_voicebench.plan import UNKNOWN_AGENT, write_plan
 from pytest_voicebench.result import Result
-from pytest_voicebench.result_files import save_result
+from pytest_voicebench.result_files import RunUnreadable, folder_of, save_result
 from pytest_voicebench.saved_run import SavedRun, load_run
 from pytest_voicebench.writers.junit import JUNIT_NAME, write_junit
 from pytest_voicebench.writers.summary_json import write_summary
@@ -150,7 +150,7 @@ def write_merge(merge: Merge, run: SavedRun, rerun: SavedRun, out: Path) -> Save
     """
     taken = {item.item_id for item in merge.laid if item.taken}
     evidence = [
-        _evidence(rerun.folder if result.item_id in taken else run.folder, result.folder)
+        _evidence(rerun.folder if result.item_id in taken else run.folder, result)
         for result in merge.results
         if result.folder
     ]
@@ -177,11 +177,11 @@ def write_merge(merge: Merge, run: SavedRun, rerun: SavedRun, out: Path) -> Save
     return merged
 
 
-def _evidence(run_folder: Path, folder: str) -> tuple[Path, str]:
-    source = (run_folder / folder).resolve()
-    if not source.is_relative_to(run_folder.resolve()) or source == run_folder.resolve():
-        raise MergeRefused(f"{run_folder}: a result's folder lies outside the run: {folder}")
-    return source, folder
+def _evidence(run_folder: Path, result: Result) -> tuple[Path, str]:
+    try:
+        return folder_of(run_folder, result), result.folder or ""
+    except RunUnreadable as error:
+        raise MergeRefused(str(error)) from None
 
 
 def _link(evidence: Iterable[tuple[Path, str]], out: Path) -> None:

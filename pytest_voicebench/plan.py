@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_voicebench.codec import dump_json, parse_json
 from pytest_voicebench.conversation import AgentInfo
-from pytest_voicebench.files import write_atomically
+from pytest_voicebench.files import read_file, write_atomically
 from pytest_voicebench.result import Result
 
 PLAN_NAME = "plan.json"
@@ -40,10 +40,10 @@ def write_plan(run_folder: Path, plan: Plan) -> None:
 
 
 def read_plan(run_folder: Path) -> Plan | None:
-    """The plan of a run folder, None where there is none (yet). Raises CodecError where it is damaged."""
+    """The plan of a run folder, None where there is none (yet). Raises CodecError where it is damaged, OSError."""
     path = run_folder / PLAN_NAME
     try:
-        data = path.read_bytes()
+        data = read_file(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     return parse_json(Plan, data, where=str(path))

@@ -12,7 +12,7 @@ from pytest_voicebench.files import link_or_copy
 from pytest_voicebench.official_card import OfficialCard
 from pytest_voicebench.plan import UNKNOWN_AGENT
 from pytest_voicebench.result import Outcome, Result
-from pytest_voicebench.result_files import RESULT_NAME, RunUnreadable
+from pytest_voicebench.result_files import RESULT_NAME
 from pytest_voicebench.saved_run import SavedRun
 from pytest_voicebench.scenario import Scenario, Step
 
@@ -78,16 +78,6 @@ def recorded_run(saved: SavedRun) -> RecordedRun:
         items={row.item_id: row for row in saved.results},
         nodes={row.nodeid: row for row in saved.results},
     )
-
-
-def evidence_folder(saved: SavedRun, row: Result) -> Path:
-    """Where the item's conversation lies. Raises RunUnreadable where that is nowhere, or outside the run's folder."""
-    if row.folder is None:
-        raise RunUnreadable(f"{saved.folder}: no conversation of {row.item_id} was saved")
-    folder = (saved.folder / row.folder).resolve()
-    if not folder.is_relative_to(saved.folder.resolve()) or folder == saved.folder.resolve():
-        raise RunUnreadable(f"{saved.folder}: the folder of {row.item_id} lies outside the run: {row.folder}")
-    return folder
 
 
 def take_evidence(source: Path, target: Path) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_voicebench.codec import CodecError, dump_json, from_json, parse_text
-from pytest_voicebench.files import write_atomically
+from pytest_voicebench.files import read_file, write_atomically
 from pytest_voicebench.result import Result
 
 RESULTS_NAME = "results.jsonl"
@@ -62,7 +62,7 @@ def read_results(run_folder: Path) -> ResultLog:
     """
     path = run_folder / RESULTS_NAME
     try:
-        lines = path.read_bytes().split(b"\n")
+        lines = read_file(path).split(b"\n")
     except OSError as error:
         raise RunUnreadable(f"{path}: {error.strerror}: not the folder of a run?") from None
     results: list[Result] = []
@@ -87,6 +87,21 @@ def read_results(run_folder: Path) -> ResultLog:
 def _named_item(data: object) -> set[str]:
     item_id = data.get("item_id") if isinstance(data, dict) else None
     return {item_id} if isinstance(item_id, str) else set()
+
+
+def folder_of(run_folder: Path, result: Result) -> Path:
+    """Where the item's conversation lies. Raises RunUnreadable where that is nowhere, or outside the run's folder."""
+    if result.folder is None:
+        raise RunUnreadable(f"{run_folder}: no conversation of {result.item_id} was saved")
+    try:
+        run, folder = run_folder.resolve(), (run_folder / result.folder).resolve()
+    except (OSError, ValueError, RuntimeError):  # a null character, a name too long, links in a circle
+        raise RunUnreadable(
+            f"{run_folder}: the folder of {result.item_id} is no path: {result.folder[:80]!r}"
+        ) from None
+    if not folder.is_relative_to(run) or folder == run:
+        raise RunUnreadable(f"{run_folder}: the folder of {result.item_id} lies outside the run: {result.folder}")
+    return folder
 
 
 def item_folder_name(item_id: str) -> str:
@@ -122,7 +137,7 @@ def find_run(run: str, reports: Path = Path("reports")) -> Path:
 
 def _latest(reports: Path) -> Path:
     try:
-        name = (reports / LATEST_NAME).read_text(encoding="utf-8").strip()
+        name = read_file(reports / LATEST_NAME).decode("utf-8", "replace").strip()
     except OSError:
         raise RunUnreadable(f"{reports / LATEST_NAME}: no run has been made here yet") from None
     if not name or Path(name).name != name or not (reports / name).is_dir():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 from pytest_voicebench.codec import CodecError
 from pytest_voicebench.judgement import Judgement
 from pytest_voicebench.judgement_files import read_judgements
-from pytest_voicebench.plan import Plan, completed, read_plan
+from pytest_voicebench.plan import PLAN_NAME, Plan, completed, read_plan
 from pytest_voicebench.result import Result
 from pytest_voicebench.result_files import RESULTS_NAME, ResultLog, RunUnreadable, read_results
 from pytest_voicebench.summarizing import summarize
@@ -60,9 +61,11 @@ def load_run(folder: Path) -> SavedRun:
     """
     try:
         plan = read_plan(folder)
+    except OSError as error:
+        raise RunUnreadable(f"{folder / PLAN_NAME}: {error.strerror}") from None
     except CodecError as error:
         raise RunUnreadable(str(error)) from None
-    ended_early = plan is not None and not (folder / RESULTS_NAME).exists()
+    ended_early = plan is not None and not os.path.lexists(folder / RESULTS_NAME)
     log = ResultLog(results=()) if ended_early else read_results(folder)
     judged = read_judgements(folder)
     notes = (*log.notes, *judged.notes)

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from pytest_voicebench.files import write_atomically
+from pytest_voicebench.files import read_file, write_atomically
 from pytest_voicebench.scenario import RoomTone, Timing
 from pytest_voicebench.timeline import MAX_RECORDED_HZ, MIN_RECORDED_HZ
 
@@ -68,7 +68,7 @@ def read_timing_file(path: Path) -> TimingFile:
     Raises TimingError where the file is missing, is not JSON, lacks a field, or its times are not in order.
     """
     try:
-        written = path.read_bytes()
+        written = read_file(path)
         data = json.loads(written)
     except OSError as error:
         raise TimingError(f"{path}: cannot read the timing file: {error.strerror}") from None

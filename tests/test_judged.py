@@ -13,7 +13,7 @@ from golden import FOLDER, check_golden
 from test_saved_run import AGENT, a_result, a_run
 
 from pytest_voicebench.codec import to_json
-from pytest_voicebench.judgement import Asked, Judge, Judgement, judged_scores, questions_of
+from pytest_voicebench.judgement import Asked, Cause, Judge, Judgement, judged_scores, questions_of
 from pytest_voicebench.judgement_files import JUDGEMENTS_NAME, read_judgements, with_new, write_judgements
 from pytest_voicebench.result import Result
 from pytest_voicebench.saved_run import load_run
@@ -205,6 +205,17 @@ def test_a_judge_asked_again_replaces_what_it_said_and_nothing_else(tmp_path: Pa
     found = read_judgements(tmp_path)
     assert [(j.judge, j.correct) for j in found.judgements] == [(OTHER, True), (JUDGE, False)]
     assert found.notes == ()
+
+
+@pytest.mark.parametrize("cause", ["connection", "given_up", "interrupted"])
+def test_a_verdict_stands_where_nobody_answers_when_asked_again(cause: Cause) -> None:
+    old = [said("a", RESPONSE, True), said("b", RESPONSE, False)]
+    nobody = replace(said("a", RESPONSE, True), correct=None, unjudged=cause)
+    elsewhere = replace(nobody, judge=OTHER)
+    assert with_new(old, [nobody], JUDGE) == (old[0],)
+    assert with_new(old, [elsewhere], OTHER) == (*old, elsewhere)
+    cut = replace(nobody, unjudged="cut")
+    assert with_new(old, [cut], JUDGE) == (cut,)
 
 
 @pytest.mark.parametrize("bad", [b'{"item_id": "a', b"[]", b'{"item_id": "a"}', b"\xff", b"EMPTY"])

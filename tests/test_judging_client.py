@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from pytest_voicebench.judging.asking import GIVE_UP_AFTER, Outcome, ask_all
 from pytest_voicebench.judging.cache import VerdictCache
 from pytest_voicebench.judging.evidence import information_record, response_record
 from pytest_voicebench.judging.prompts import Prompt, prompt_for
-from pytest_voicebench.judging.settings import Endpoint, JudgeSettings
+from pytest_voicebench.judging.settings import Endpoint, JudgeSettings, JudgeSettingsError
 
 KEY = "sk-secret-1234"
 REQUEST = ["Where is my order K2?"]
@@ -107,6 +108,45 @@ def test_what_is_no_verdict_is_unjudged_with_its_cause(double: JudgeServer, name
     assert (outcome.verdict, outcome.unjudged) == (None, cause)
     assert "secret" not in outcome.detail
     assert outcome.detail
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_what_was_said_goes_to_the_host_that_was_named_and_no_other(double: JudgeServer, status: int) -> None:
+    with judge_server() as other:
+        address = f"{other.url}/chat/completions"
+        double.play = lambda request: Reply(status=status, headers={"Location": address})
+        (outcome,) = ask(double, RESPONSE)
+        assert (outcome.unjudged, outcome.detail) == ("http_error", f"HTTP {status}")
+        assert other.seen == []
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        (Reply(raw=b"{}" * 10_000_000), "longer than 4,000,000 bytes"),
+        (Reply(raw=gzip.compress(b" " * 10_000_000), headers={"Content-Encoding": "gzip"}), "compressed"),
+    ],
+    ids=["long", "packed"],
+)
+def test_a_response_without_end_is_not_read(double: JudgeServer, reply: Reply, told: str) -> None:
+    double.play = lambda request: reply
+    (outcome,) = ask(double, RESPONSE)
+    assert outcome.unjudged == "bad_response"
+    assert told in outcome.detail
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("HTTP_PROXY", "odd://me:secret@host"), ("SSL_CERT_FILE", "/gone"), ("ALL_PROXY", "socks9://me:secret@host")],
+)
+def test_an_environment_that_no_client_can_use_is_one_line_without_its_values(
+    double: JudgeServer, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(JudgeSettingsError, match="cannot be used") as caught:
+        ask(double, RESPONSE)
+    assert "secret" not in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("sentence", [-1, 2, 99])

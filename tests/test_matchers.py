@@ -294,6 +294,41 @@ def test_a_very_long_text_is_judged_at_once(kind: str, text: str) -> None:
         assert not match(kind, expected, text, today=TODAY).matches
 
 
+@pytest.mark.parametrize("kind", ["place", "text"])
+@pytest.mark.parametrize("text", ["a-", "a, ", " , ", "h ", "st. ", "\u0301", "\u0661"])
+def test_a_megabyte_is_the_value_of_nothing_else_and_costs_no_reading(
+    kind: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_voicebench.matchers.place._name", None)
+    monkeypatch.setattr("pytest_voicebench.matchers.text._spelled", None)
+    assert match(kind, "Milan", text * 500_000, today=TODAY).verdict == "mismatch"
+
+
+def test_a_form_nested_too_deep_is_left_open() -> None:
+    form: dict[str, Any] = {"$one_of": ["x"]}
+    for _ in range(3000):
+        form = {"$one_of": [form]}
+    assert match("text", form, "x").verdict == "cannot_tell"
+
+
+def test_a_tolerance_that_is_no_share_is_none() -> None:
+    for approx in (10**400, float("nan"), float("inf"), True, "x"):
+        assert match("number", 5, 6, options={"approx": approx}).verdict == "mismatch"
+
+
+@pytest.mark.parametrize("many", [["x"] * 300_000, [str(n) for n in range(300_000)]])
+def test_sets_too_large_to_compare_each_with_each_are_left_open(many: list[str]) -> None:
+    assert match("text", ["a", "b", "c"], many, options={"set": True}).verdict == "cannot_tell"
+    assert match("text", many, list(many), options={"set": True}).verdict == "match"
+
+
+@pytest.mark.parametrize("kind", ["date", "time", "duration", "quantity"])
+@pytest.mark.parametrize("by", ["99999999999 days", "9999999999999999999999 weeks"])
+def test_a_tolerance_beyond_the_calendar_raises_nothing(kind: str, by: str) -> None:
+    for value in ("2026-04-06", "15:30", "5 days"):
+        assert match(kind, value, value.replace("5", "6"), today=TODAY, options={"approx": by}).verdict
+
+
 def test_aliases_are_further_right_values() -> None:
     """B16."""
     assert match("place", "Bozeman", "Bozo", options={"aliases": {"Bozeman": ["Bozo"]}}).notes == ("alias",)

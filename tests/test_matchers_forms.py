@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -198,6 +199,75 @@ def test_a_users_matcher_decides_and_what_it_cannot_do_is_cannot_tell() -> None:
     assert found["raise"].reason == f"{OWN} raised RuntimeError: no luck"
     assert found["odd"].reason == f"{OWN} gave 'yes', not a Match, true, false or None"
     assert found["noted"].notes == ("my_note",)
+
+
+class OddError(Exception):
+    """Cannot be shown."""
+
+    def __str__(self) -> str:
+        raise RuntimeError
+
+    __repr__ = __str__
+
+
+def leaves(expected: Any, actual: Any, context: Context) -> bool:
+    sys.exit(3)
+
+
+def skips(expected: Any, actual: Any, context: Context) -> bool:
+    pytest.skip("not today")
+
+
+def raises_what_cannot_be_shown(expected: Any, actual: Any, context: Context) -> bool:
+    raise OddError
+
+
+def gives_what_cannot_be_shown(expected: Any, actual: Any, context: Context) -> object:
+    return OddError()
+
+
+def of_no_verdict(expected: Any, actual: Any, context: Context) -> Match:
+    return Match(verdict="maybe", reason="")  # type: ignore[arg-type]
+
+
+def of_no_reason(expected: Any, actual: Any, context: Context) -> Match:
+    return Match(verdict="match", reason=5)  # type: ignore[arg-type]
+
+
+def of_odd_notes(expected: Any, actual: Any, context: Context) -> Match:
+    return Match(verdict="match", reason="", notes=[1])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        leaves,
+        skips,
+        raises_what_cannot_be_shown,
+        gives_what_cannot_be_shown,
+        of_no_verdict,
+        of_no_reason,
+        of_odd_notes,
+    ],
+)
+def test_whatever_a_users_matcher_does_scoring_goes_on_and_the_value_is_left_open(function: Any) -> None:
+    found = match(f"{__name__}:{function.__name__}", "a", "b")
+    assert (found.verdict, found.notes) == ("cannot_tell", ("matcher_failed",))
+    assert function.__name__ in found.reason
+
+
+def takes_all_away(expected: Any, actual: Any, context: Context) -> Match:
+    expected.clear()
+    actual["list"].append(1)
+    context.options.clear()  # type: ignore[attr-defined]
+    return Match(verdict="match", reason="x" * 1_000_000)
+
+
+def test_a_users_matcher_cannot_change_what_is_judged_and_its_reason_is_cut() -> None:
+    expected, actual, options = {"a": 1}, {"list": [0]}, {"mine": 1}
+    found = match(f"{__name__}:takes_all_away", expected, actual, options=options)
+    assert (expected, actual, options) == ({"a": 1}, {"list": [0]}, {"mine": 1})
+    assert len(found.reason) < 1000
 
 
 def test_a_users_matcher_gets_its_options_whole_values_and_no_null() -> None:

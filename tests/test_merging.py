@@ -143,9 +143,10 @@ def test_merging_twice_keeps_where_items_came_from_first(tmp_path: Path) -> None
     assert [r.taken_from for r in second.results] == ["rerun", "again"]
 
 
-def test_evidence_outside_the_run_is_not_followed(tmp_path: Path) -> None:
-    run, rerun = laid(tmp_path, [a_result("a", folder="../secret")], [a_result("a", "error")])
-    with pytest.raises(MergeRefused, match="lies outside the run"):
+@pytest.mark.parametrize(("folder", "told"), [("../secret", "lies outside the run"), ("items/\0", "is no path")])
+def test_evidence_outside_the_run_is_not_followed(tmp_path: Path, folder: str, told: str) -> None:
+    run, rerun = laid(tmp_path, [a_result("a", folder=folder)], [a_result("a", "error")])
+    with pytest.raises(MergeRefused, match=told):
         write_merge(lay_over(run, rerun), run, rerun, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

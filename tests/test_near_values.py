@@ -165,3 +165,16 @@ def test_a_value_for_an_argument_that_should_have_none_has_its_type() -> None:
     assert unrelated_value("integer", ()) == 7
     assert unrelated_value("string", ("red", "blue")) == "red"
     assert unrelated_value("string", ()) == "umbrella"
+
+
+def test_of_thousands_of_right_values_only_as_many_are_looked_at_as_are_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = []
+
+    def counted(a: Any, b: Any) -> bool:
+        compared.append(a)
+        return json_equal(a, b)
+
+    monkeypatch.setattr("pytest_voicebench.proving.near.json_equal", counted)
+    many = {"$one_of": ["FL629", *(f"X{n}" for n in range(10_000))]}
+    assert len(near_values("identifier", many, Surroundings())) == MOST
+    assert len(compared) < 100_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import socket
 
@@ -239,6 +240,7 @@ def test_what_never_ran_stays_not_run(pytester, run):
         (lambda path: path.write_text('{"format": 1}'), "item_id is missing"),
         (lambda path: path.unlink(), "No such file"),
         (lambda path: shutil.rmtree(path.parent), "No such file"),
+        (lambda path: (path.unlink(), os.mkfifo(path)), "not an ordinary file"),
     ],
 )
 def test_a_damaged_conversation_is_one_line_of_its_item_alone(pytester, run, damage, told):

@@ -16,13 +16,12 @@ from pytest_voicebench.plan import UNKNOWN_AGENT
 from pytest_voicebench.rescoring import (
     RecordedRun,
     attempts_with,
-    evidence_folder,
     recorded_run,
     stimulus_change,
     take_evidence,
 )
 from pytest_voicebench.result import Outcome, Result
-from pytest_voicebench.result_files import RunUnreadable
+from pytest_voicebench.result_files import RunUnreadable, folder_of
 from pytest_voicebench.saved_run import load_run
 from pytest_voicebench.scenario import Scenario, Speaker, Step, Timing
 
@@ -146,11 +145,11 @@ def test_what_changed_of_a_scenario_is_told_as_far_as_the_conversation_shows_it(
     assert "without a hash then" in str(stimulus_change(asked, replace(held, scenario_sha256="")))
 
 
-@pytest.mark.parametrize("folder", [None, "..", ".", "../other", "/"])
+@pytest.mark.parametrize("folder", [None, "..", ".", "../other", "/", "items/\0", "circle/x"])
 def test_evidence_lies_inside_its_run(tmp_path: Path, folder: str | None) -> None:
-    run = recorded(tmp_path, of("travel_01", folder=folder))
+    (tmp_path / "circle").symlink_to("circle")
     with pytest.raises(RunUnreadable):
-        evidence_folder(run.saved, run.items["travel_01"])
+        folder_of(tmp_path, of("travel_01", folder=folder))
 
 
 def test_evidence_is_taken_without_the_old_result_and_other_attempts(tmp_path: Path) -> None:

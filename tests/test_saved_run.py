@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,6 +63,26 @@ def test_figures_too_large_to_sum_up_are_one_line_of_the_report(
     for arguments in ([str(folder)], [str(folder), "--json"]):
         assert report.run(arguments) == 2
         assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["plan.json", "results.jsonl"])
+@pytest.mark.parametrize(
+    ("odd", "told"),
+    [
+        (os.mkdir, "Is a directory"),
+        (os.mkfifo, "not an ordinary file"),
+        (lambda path: path.symlink_to("/dev/zero"), "not an ordinary file"),
+        (lambda path: path.symlink_to(path.name), "symbolic links"),
+    ],
+)
+def test_what_is_no_file_is_neither_waited_for_nor_taken_for_a_run(
+    tmp_path: Path, name: str, odd: Callable[[Path], object], told: str
+) -> None:
+    folder = a_run(tmp_path / "r", a_result("a"))
+    (folder / name).unlink()
+    odd(folder / name)
+    with pytest.raises(RunUnreadable, match=f"{name}: .*{told}"):
+        load_run(folder)
 
 
 def test_without_a_plan_all_that_is_there_counts_and_a_note_says_so(tmp_path: Path) -> None:

@@ -62,12 +62,12 @@ def run(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     try:
         settings, endpoint = parse_judge(options.judge), endpoint_of()
+        controls = load_controls()
+        prompts = [control.prompt for control in controls]
+        outcomes = ask_all(prompts, settings, endpoint, VerdictCache(folder=options.cache), print_progress)
     except JudgeSettingsError as error:
         print(one_line(f"judge-check: {error}"), file=sys.stderr)
         return 2
-    controls = load_controls()
-    prompts = [control.prompt for control in controls]
-    outcomes = ask_all(prompts, settings, endpoint, VerdictCache(folder=options.cache), print_progress)
     tokens = sum(o.input_tokens for o in outcomes), sum(o.output_tokens for o in outcomes)
     check = check_of(judge_of(settings, endpoint), controls, outcomes, settings.cost(*tokens))
     if options.json:

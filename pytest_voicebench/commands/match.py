@@ -44,7 +44,7 @@ def run(argv: list[str]) -> int:
         return 2
     try:
         found = match(options.kind, options.expected, options.actual, today=options.today, options=options.options)
-    except (TypeError, ValueError, AttributeError) as error:  # options that no suite could have
+    except (TypeError, ValueError, AttributeError, ArithmeticError) as error:  # options that no suite could have
         print(one_line(f"match: the options cannot be read: {error}"), file=sys.stderr)
         return 2
     notes = f" [{', '.join(found.notes)}]" if found.notes else ""

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pytest_voicebench.judgement import Cause, Judge
+from pytest_voicebench.judgement import ENDPOINT_FAILED, Cause, Judge
 from pytest_voicebench.judging.cache import Remembered, VerdictCache
 from pytest_voicebench.judging.client import JudgeClient, Spent
 from pytest_voicebench.judging.prompts import Prompt
@@ -16,7 +16,6 @@ from pytest_voicebench.judging.verdicts import Unjudged, Verdict, read_verdict
 
 GIVE_UP_AFTER = 10
 """Failures of the endpoint in a row after which it is not asked any more: a dead one must not hold a run for hours."""
-ENDPOINT_FAILED: tuple[Cause, ...] = ("http_error", "rate_limited", "timeout", "connection", "bad_response")
 
 Progress = Callable[[int, int], None]
 """Told how many questions have their outcome, of how many."""
@@ -47,6 +46,8 @@ def ask_all(
     progress: Progress = lambda done, total: None,
 ) -> list[Outcome]:
     """One outcome for each prompt, in their order. Never raises for what the endpoint does.
+
+    Raises JudgeSettingsError where nothing can be sent at all.
 
     Ctrl-C ends it at once: what has no outcome by then is `interrupted`.
     """

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pytest_voicebench.codec import CodecError, dump_json, parse_json
-from pytest_voicebench.files import write_atomically
+from pytest_voicebench.files import read_file, write_atomically
 from pytest_voicebench.judgement import Judge
 from pytest_voicebench.judging.prompts import Prompt
 
@@ -37,7 +37,7 @@ class VerdictCache:
             return None
         path = self._path(judge, prompt)
         try:
-            return parse_json(Remembered, path.read_bytes(), where=path.name)
+            return parse_json(Remembered, read_file(path), where=path.name)
         except (OSError, CodecError):
             return None
 

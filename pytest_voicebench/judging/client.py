@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import sys
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pytest_voicebench.judging.prompts import Prompt
-from pytest_voicebench.judging.settings import TEMPERATURE, Endpoint, JudgeSettings
+from pytest_voicebench.judging.settings import TEMPERATURE, Endpoint, JudgeSettings, JudgeSettingsError
 from pytest_voicebench.judging.verdicts import Unjudged
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ FORMATS = ("json_schema", "json_object", "plain")
 REFUSED = (400, 422)
 MORE_ROOM = 4
 """How much longer an answer may be after one that was cut."""
+MOST_BYTES = 4_000_000
+"""Of a response; no verdict is longer, and an endpoint may send without end."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -58,15 +61,12 @@ class JudgeClient:
     _first_format: int = 0
 
     async def __aenter__(self) -> JudgeClient:
-        """Open."""
-        from openai import AsyncOpenAI
-
-        self._sdk = AsyncOpenAI(
-            api_key=self.endpoint.key,
-            base_url=self.endpoint.url,
-            timeout=self.settings.timeout_s,
-            max_retries=self.settings.retries,
-        )
+        """Open. Raises JudgeSettingsError where the environment names a proxy, certificate or address of no use."""
+        try:
+            self._sdk = _sdk(self.settings, self.endpoint)
+        except Exception as error:  # noqa: BLE001 - the SDK and its HTTP client raise what they like, with values
+            what = "OPENAI_BASE_URL, a proxy or a certificate that the environment names cannot be used"
+            raise JudgeSettingsError(f"{what} ({type(error).__name__})") from None
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -113,6 +113,8 @@ class JudgeClient:
                     max_tokens=room,
                     **_format_arguments(prompt, output_format),
                 )
+        except Unjudged:  # of `_limit`
+            raise
         except (TimeoutError, openai.APITimeoutError):
             raise Unjudged("timeout", f"no answer in {self.settings.timeout_s:g} s") from None
         except openai.RateLimitError:
@@ -121,11 +123,49 @@ class JudgeClient:
             if error.status_code in REFUSED:
                 raise _Refused(error.status_code) from None
             raise Unjudged("http_error", f"HTTP {error.status_code}") from None
-        except openai.APIConnectionError:
+        except openai.APIConnectionError as error:
+            if isinstance(error.__cause__, Unjudged):  # some versions of the SDK wrap it
+                raise error.__cause__ from None
             raise Unjudged("connection", "the connection failed or broke off") from None
         except Exception as error:  # noqa: BLE001 - the SDK reads what an endpoint sends unchecked, and may stumble anyhow
             raise Unjudged("bad_response", type(error).__name__) from None
         return _text_of(completion, spent)
+
+
+def _sdk(settings: JudgeSettings, endpoint: Endpoint) -> AsyncOpenAI:
+    """The SDK's client. What people said goes to the host that was named and to no other: redirects are errors."""
+    from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+
+    return AsyncOpenAI(
+        api_key=endpoint.key,
+        base_url=endpoint.url,
+        timeout=settings.timeout_s,
+        max_retries=settings.retries,
+        default_headers={"Accept-Encoding": "identity"},  # a small response may unpack to a huge one
+        http_client=DefaultAsyncHttpxClient(follow_redirects=False, event_hooks={"response": [_limit]}),
+    )
+
+
+async def _limit(response: Any) -> None:
+    """Let a response be read up to MOST_BYTES. Raises Unjudged."""
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise Unjudged("bad_response", "the response is compressed, which was not asked for")
+    http = sys.modules[type(response).__module__.partition(".")[0]]  # the SDK's HTTP library, whichever it is
+    stream = response.stream
+
+    class Limited(http.AsyncByteStream):  # type: ignore[misc, name-defined]
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            left = MOST_BYTES
+            async for chunk in stream:
+                left -= len(chunk)
+                if left < 0:
+                    raise Unjudged("bad_response", f"the response is longer than {MOST_BYTES:,} bytes")
+                yield chunk
+
+        async def aclose(self) -> None:
+            await stream.aclose()
+
+    response.stream = Limited()
 
 
 class _Refused(Exception):  # noqa: N818 - says what is the case

@@ -15,6 +15,7 @@ from pytest_voicebench.judging.evidence import Evidence, evidence_of, record_of
 from pytest_voicebench.judging.prompts import Prompt, prompt_for
 from pytest_voicebench.judging.settings import Endpoint, JudgeSettings, judge_of
 from pytest_voicebench.result import Result
+from pytest_voicebench.result_files import RunUnreadable, folder_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,10 +69,8 @@ def _posed(run_folder: Path, result: Result) -> list[_Posed]:
     if not questions:
         return []
     try:
-        if result.folder is None:
-            raise ConversationUnreadable("the result names no folder")
-        evidence = evidence_of(load_conversation(run_folder / result.folder))
-    except ConversationUnreadable:
+        evidence = evidence_of(load_conversation(folder_of(run_folder, result)))
+    except (ConversationUnreadable, RunUnreadable):
         text = "the conversation cannot be read"
         return [_Posed(item_id=result.item_id, asked=q, cause="no_evidence", detail=text) for q in questions]
     return [_pose(result.item_id, asked, evidence) for asked in questions]

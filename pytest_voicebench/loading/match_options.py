@@ -152,8 +152,8 @@ def _unit(kind: Kind, node: Node, where: str, report: Report) -> None:
 
 
 def _country(node: Node, where: str, report: Report) -> None:
-    text = plain(node)
-    if not str(text).isdigit() or not 1 <= len(str(text)) <= 3 or str(text)[0] == "0":
+    text = str(plain(node))
+    if not (text.isascii() and text.isdigit() and len(text) <= 3) or text[0] == "0":
         report.add(node.line, where, f"expected a country's calling code such as 44, got {describe(node)}")
 
 

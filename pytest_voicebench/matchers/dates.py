@@ -93,7 +93,7 @@ def is_tolerance(text: str) -> bool:
 def _leeway(context: Context) -> dt.timedelta:
     approx = context.options.get("approx")
     found = read_duration(approx) if isinstance(approx, str) else None
-    return dt.timedelta(days=int(found.seconds // 86_400)) if found else dt.timedelta(0)
+    return dt.timedelta(days=min(int(found.seconds // 86_400), _MOST_DAYS)) if found else dt.timedelta(0)
 
 
 def _is_relative(word: str) -> bool:

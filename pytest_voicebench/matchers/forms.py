@@ -50,21 +50,24 @@ def _is_list(value: Json) -> bool:
     return isinstance(value, list | tuple) and len(value) > 0
 
 
-def values_in(value: Json) -> Iterator[Json]:
-    """The values that a form compares with or stands for; the value itself where it is no form."""
+def values_in(value: Json, deepest: int = 40) -> Iterator[Json]:
+    """The values that a form compares with or stands for; the value itself where it is no form, or one nested too
+    deep to be compared."""
     form = form_of(value)
-    if form is None or why_malformed(value):
+    if form is None or deepest == 0 or why_malformed(value):
         yield value
         return
     name, content = form
     if name == "$one_of":
         for one in content:
-            yield from values_in(one)
+            yield from values_in(one, deepest - 1)
     elif name == "$value":
         yield content
     else:
-        yield from (inner for key in ("value", "such_as") if key in content for inner in values_in(content[key]))
-        yield from (inner for one in content.get("values", ()) for inner in values_in(one))
+        yield from (
+            inner for key in ("value", "such_as") if key in content for inner in values_in(content[key], deepest - 1)
+        )
+        yield from (inner for one in content.get("values", ()) for inner in values_in(one, deepest - 1))
 
 
 def stand_in(value: Json) -> Json:

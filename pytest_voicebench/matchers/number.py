@@ -62,7 +62,7 @@ def read_spoken(text: str) -> Decimal | None:
 def share_of(context: Context) -> Decimal:
     """The option `approx` where it is a share of the expected value; 0 where it is not."""
     approx = context.options.get("approx")
-    is_number = isinstance(approx, int | float) and not isinstance(approx, bool) and math.isfinite(approx)
+    is_number = isinstance(approx, int | float) and not isinstance(approx, bool) and abs(approx) < 1e300
     return Decimal(str(approx)) if is_number else Decimal(0)
 
 

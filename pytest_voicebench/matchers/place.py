@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from pytest_voicebench.matchers.numerals import ORDINALS, TENS
 from pytest_voicebench.matchers.regions import STATES, home, region
-from pytest_voicebench.matchers.text import words
+from pytest_voicebench.matchers.text import far_longer, words
 from pytest_voicebench.matchers.verdict import (
     EQUAL,
     Context,
@@ -73,6 +73,8 @@ def place(expected: Json, actual: Json, context: Context) -> Match:
         return reject(expected, actual, "not a place")
     if wanted == given:
         return EQUAL
+    if far_longer(wanted, given):
+        return reject(expected, actual, "another length by far")
     if _same(_name(wanted), _name(given)):
         return accept("the same place")
     return _compare_regions(wanted, given) or reject(expected, actual)

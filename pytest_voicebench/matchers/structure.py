@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from pytest_voicebench.matchers.custom import CustomMatcherError
+from pytest_voicebench.matchers.exact import json_equal
 from pytest_voicebench.matchers.forms import form_of, why_malformed
 from pytest_voicebench.matchers.kinds import KINDS, find_kind
 from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, cannot_tell, quote, reject
@@ -14,6 +15,8 @@ from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match
 T = TypeVar("T")
 
 _MAX_DEPTH = 40
+_MOST_PAIRS = 50_000  # of elements of two sets, each of which is compared with each
+_TOO_LARGE = "sets of {} and {} elements are too large to be compared"
 _SCALARS = frozenset({str, int, float, bool})
 
 
@@ -127,6 +130,8 @@ def _compare_lists(name: str, expected: Sequence[Json], actual: Json, context: C
 
 def _compare_sets(name: str, expected: Sequence[Json], actual: Sequence[Json], context: Context, depth: int) -> Match:
     """Every element has its like on the other side; order and repetition do not count."""
+    if len(expected) * len(actual) > _MOST_PAIRS:
+        return EQUAL if json_equal(expected, actual) else cannot_tell(_TOO_LARGE.format(len(expected), len(actual)))
     found = [[compare(name, a, b, context, depth + 1) for b in actual] for a in expected]
     strict = [[one.matches and "type_mismatch" not in one.notes for one in row] for row in found]
     if all(any(line) for line in _lines(strict, len(actual))):

@@ -91,6 +91,8 @@ def quote(value: Json) -> str:
         return "a deeply nested value"
     except ValueError:  # an integer that Python does not write out
         return "a number of thousands of digits"
+    except Exception:  # noqa: BLE001 - an object of a user's matcher
+        return f"a {type(value).__name__}"
     return text if len(text) <= 60 else text[:57] + "..."
 
 

@@ -23,6 +23,7 @@ def with_judgements(config: pytest.Config, run: SavedRun, *, interrupted: bool) 
     if asked is None:
         return _carried(config, run)
     from pytest_voicebench.judging.cache import CACHE_NAME, VerdictCache
+    from pytest_voicebench.judging.settings import JudgeSettingsError
     from pytest_voicebench.judging.stage import judge_run
 
     settings, endpoint = asked
@@ -41,6 +42,8 @@ def with_judgements(config: pytest.Config, run: SavedRun, *, interrupted: bool) 
             interrupted=interrupted,
             progress=lambda done, total: line.write(f" judged {done}/{total}" if done < total else ""),
         )
+    except JudgeSettingsError as error:
+        return run, [f"no judgement: {error}"]
     except OSError as error:
         return run, [f"no judgement: cannot write {error.filename or run.folder}: {error.strerror or error}"]
     except Exception as error:  # noqa: BLE001 - whatever it is, the run's own results stand without a judge

@@ -133,6 +133,7 @@ def check_rescore(config: pytest.Config) -> None:
     from pytest_voicebench.rescoring import recorded_run
     from pytest_voicebench.result_files import RunUnreadable, find_run
     from pytest_voicebench.saved_run import load_run
+    from pytest_voicebench.writers.plain_text import one_line
 
     worker: dict[str, str] = getattr(config, "workerinput", {})
     here = Path(config.invocation_params.dir, given)
@@ -142,7 +143,7 @@ def check_rescore(config: pytest.Config) -> None:
         )
         config.stash[_rescored] = recorded_run(load_run(folder.absolute()))
     except RunUnreadable as error:
-        raise pytest.UsageError(f"{RESCORE}: {error}") from None
+        raise pytest.UsageError(one_line(f"{RESCORE}: {error}")) from None
     config.pluginmanager.register(rescore, rescore.NAME)
 
 

@@ -127,11 +127,11 @@ def _official(recorded: RecordedRun, row: Result, attempt: Attempt) -> OfficialC
     """The official card of what was held all the same; None where that is nothing, or of another scenario."""
     from pytest_voicebench.conversation_files import ConversationUnreadable, load_conversation
     from pytest_voicebench.metrics.official import official_card
-    from pytest_voicebench.rescoring import evidence_folder, stimulus_change
-    from pytest_voicebench.result_files import RunUnreadable
+    from pytest_voicebench.rescoring import stimulus_change
+    from pytest_voicebench.result_files import RunUnreadable, folder_of
 
     try:
-        held = load_conversation(evidence_folder(recorded.saved, row))
+        held = load_conversation(folder_of(recorded.saved.folder, row))
     except (RunUnreadable, ConversationUnreadable):
         return None
     return None if stimulus_change(attempt.scenario, held) else official_card(attempt.scenario, held)
@@ -140,11 +140,10 @@ def _official(recorded: RecordedRun, row: Result, attempt: Attempt) -> OfficialC
 def _load(config: pytest.Config, recorded: RecordedRun, row: Result, attempt: Attempt | None) -> Conversation:
     """The item's conversation, its files in this run's folder too."""
     from pytest_voicebench.conversation_files import ConversationUnreadable, load_conversation
-    from pytest_voicebench.rescoring import evidence_folder
-    from pytest_voicebench.result_files import RunUnreadable
+    from pytest_voicebench.result_files import RunUnreadable, folder_of
 
     try:
-        held = load_conversation(evidence_folder(recorded.saved, row))
+        held = load_conversation(folder_of(recorded.saved.folder, row))
     except (RunUnreadable, ConversationUnreadable) as error:
         raise one_line(f"infrastructure: {error}") from None
     if attempt is not None:
@@ -156,12 +155,12 @@ def _load(config: pytest.Config, recorded: RecordedRun, row: Result, attempt: At
 def _take_files(config: pytest.Config, recorded: RecordedRun, row: Result, attempt: Attempt) -> None:
     """The evidence stands in both runs' folders, so that each can be read, judged and deleted by itself."""
     from pytest_voicebench.plugin.record import unsaved
-    from pytest_voicebench.rescoring import evidence_folder, take_evidence
-    from pytest_voicebench.result_files import RunUnreadable
+    from pytest_voicebench.rescoring import take_evidence
+    from pytest_voicebench.result_files import RunUnreadable, folder_of
 
     target = run_folder(config).path / attempt.folder
     try:
-        take_evidence(evidence_folder(recorded.saved, row), target)
+        take_evidence(folder_of(recorded.saved.folder, row), target)
     except RunUnreadable as error:
         raise one_line(f"infrastructure: {error}") from None
     except OSError as error:

@@ -73,7 +73,9 @@ def near_values(kind: str, value: Json, around: Surroundings) -> tuple[Json, ...
     for other in _candidates(kind, value, around):
         if not any(json_equal(other, one) for one in (value, *found)):
             found.append(other)
-    return tuple(found[:MOST])
+        if len(found) == MOST:
+            break
+    return tuple(found)
 
 
 def unrelated_value(json_type: str, enum: Sequence[Json]) -> Json:
@@ -109,8 +111,8 @@ def _of_form(name: str, content: Json, kind: str, around: Surroundings) -> Itera
     if name == "$any":
         return ()
     right = [value for one in content for value in right_values(one)]
-    near = [value for one in content for value in near_values(kind, one, around)]
-    return [value for value in near if not any(json_equal(value, one) for one in right)]
+    near = (value for one in content for value in near_values(kind, one, around))  # of thousands, two are needed
+    return (value for value in near if not any(json_equal(value, one) for one in right))
 
 
 def _lists(kind: str, value: list[Json], around: Surroundings) -> Iterable[Json]:

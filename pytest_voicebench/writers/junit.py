@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_voicebench.conversation_files import AUDIO_NAME, JSON_NAME
-from pytest_voicebench.files import write_atomically
+from pytest_voicebench.files import read_file, write_atomically
 
 if TYPE_CHECKING:
     from pytest_voicebench.result import Result
@@ -151,7 +151,7 @@ def finish_junit(path: Path, summary: Summary) -> None:
     Raises JunitUnreadable. The file is replaced whole.
     """
     try:
-        root = ET.fromstring(path.read_bytes())
+        root = ET.fromstring(read_file(path))
     except OSError as error:
         raise JunitUnreadable(f"{path}: {error.strerror}") from None
     except ET.ParseError as error:

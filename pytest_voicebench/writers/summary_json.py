@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from pytest_voicebench.codec import CodecError, dump_json, from_json, json_key, parse_text
-from pytest_voicebench.files import write_atomically
+from pytest_voicebench.files import read_file, write_atomically
 from pytest_voicebench.summary import SCHEMA_VERSION, Rate, Summary
 
 Json = Any
@@ -38,7 +38,7 @@ def load_summary(run_folder: Path) -> Summary:
     """The summary of a run's folder. Raises SummaryUnreadable."""
     path = run_folder / SUMMARY_NAME
     try:
-        data = parse_text(path.read_bytes(), where=str(path))
+        data = parse_text(read_file(path), where=str(path))
         found = data.get("schema_version") if isinstance(data, dict) else None
         if found != SCHEMA_VERSION:
             raise SummaryUnreadable(f"{path}: schema_version {found!r} is not readable here (this is {SCHEMA_VERSION})")

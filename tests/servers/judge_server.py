@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -62,6 +62,7 @@ class Reply:
     hang_up: bool = False
     raw: bytes | None = None
     drip: bool = False
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 def verdict(request: Request, answer: Json) -> Reply:
@@ -137,6 +138,8 @@ class _Handler(BaseHTTPRequestHandler):
         data = reply.raw if reply.raw is not None else json.dumps(_completion(reply)).encode()
         self.send_response(reply.status)
         self.send_header("Content-Type", "application/json")
+        for name, value in reply.headers.items():
+            self.send_header(name, value)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         try:

@@ -96,6 +96,16 @@ def an_argument(**changes: Any) -> Pair:
             {"pairs": (an_argument(actual=True),)},
             [("search_flights[0].date.actual", 1, True)],
         ),
+        (
+            {"pairs": (an_argument(actual={"reason": "noise"}),)},
+            {"pairs": (an_argument(actual={"reason": "smoke"}),)},
+            [("search_flights[0].date.actual", {"reason": "noise"}, {"reason": "smoke"})],
+        ),
+        (
+            {"pairs": (an_argument(actual=[1]),)},
+            {"pairs": (an_argument(actual=[True]),)},
+            [("search_flights[0].date.actual", [1], [True])],
+        ),
         ({"wrong_causes": {"stale": 1}}, {"wrong_causes": {}}, [("wrong_causes.stale", 1, None)]),
         ({"notes": ("truncated",)}, {"notes": ("tool_stall",)}, [("notes", ["truncated"], ["tool_stall"])]),
     ],

@@ -371,6 +371,12 @@ def test_an_enum_value_is_never_read_as_another_allowed_one() -> None:
     assert compare_value(account, "savings", "savings account", TODAY).verdict == "mismatch"
 
 
+@pytest.mark.parametrize("kind", ["text", "place"])
+def test_signs_alone_are_no_words_and_match_themselves_only(kind: str) -> None:
+    assert match(kind, "?", "?").matches
+    assert [match(kind, a, b).verdict for a, b in (("?", "!"), ("", "..."), ("!", ""))] == ["mismatch"] * 3
+
+
 def test_case_counts_where_the_scenario_says_exact() -> None:
     """B15."""
     assert match("exact", "aB9", "AB9").verdict == "mismatch"

@@ -190,6 +190,13 @@ def test_old_items_among_new_ones_are_left_out_and_counted() -> None:
     assert agent.left_out == {"scored before there were official scores": 1}
 
 
+def test_errors_of_a_run_with_old_items_are_left_out_as_those_are() -> None:
+    first, second, *others = ten()
+    agent = only([without_card(first, "passed"), without_card(second, "error"), *others])
+    assert (agent.items, agent.errors_as_empty) == (8, 0)
+    assert agent.left_out == {"error": 1, "scored before there were official scores": 1}
+
+
 def test_cards_that_other_rules_made_are_named() -> None:
     first, *others = ten()
     assert first.official is not None

@@ -227,6 +227,18 @@ def test_a_text_field_of_figures_is_not_a_number() -> None:
     assert compare_value(parameter("value", "string"), 1800, "1800", TODAY).notes == ()
 
 
+@pytest.mark.parametrize("kind", ["number", "money"])
+def test_large_integers_are_equal_to_the_last_digit(kind: str) -> None:
+    assert match(kind, 10**15, str(10**15)).matches
+    assert match(kind, 10**15, 10**15 + 1).verdict == "mismatch"
+    assert match(kind, 10**15, f"{10**15 + 1:,}").verdict == "mismatch"
+
+
+@pytest.mark.parametrize(("expected", "actual"), [("A1", "alpha 1"), ("ALPHA 1", "A1"), ("F7", "foxtrot 7")])
+def test_one_word_that_may_be_a_letter_or_a_name_is_left_open(expected: str, actual: str) -> None:
+    assert match("identifier", expected, actual).verdict == "cannot_tell"
+
+
 def test_tolerance_holds_only_where_it_was_asked_for() -> None:
     """B7."""
     assert match("number", 1000, 1050).verdict == "mismatch"

@@ -88,6 +88,7 @@ CARDS = [
     ("one is unknown", {"city": "Roma", "date": "June 3"}, {"city": True}, None),
     ("equal, nothing asked", {"city": "rome", "date": "2026-06-03"}, {}, (1.0, True, None)),
     ("one is missing", {"city": "Rome"}, {}, (0.0, False, "wrong_arguments")),
+    ("one differs, one is missing", {"city": "Roma"}, {"city": True}, (0.0, False, "wrong_arguments")),
 ]
 
 

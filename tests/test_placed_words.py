@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -12,6 +13,7 @@ from flite import needs_flite, uncut, word_starts_s
 from test_recognised import chunk, talk, track
 
 from pytest_voicebench import placed_words
+from pytest_voicebench.alignment import AlignerAbsent
 from pytest_voicebench.audio import RATE_HZ, Audio
 from pytest_voicebench.conversation import Conversation, to_seconds, to_ticks
 from pytest_voicebench.kept import Kept
@@ -170,3 +172,14 @@ def test_of_a_cut_text_the_words_heard_whole_are_kept_with_their_doubts(
     audio = Audio(samples=np.zeros(100, np.int16), rate_hz=RATE_HZ)
     placed = place_words(audio, "one two three", ((0.0, 2.0),), cut_s)
     assert (placed and (tuple(w for w, _, _ in placed.words), placed.unsure)) == expected
+
+
+@pytest.mark.parametrize("cut_s", [None, 1.0])
+def test_without_an_aligner_nobody_says_that_a_text_does_not_fit(
+    monkeypatch: pytest.MonkeyPatch, cut_s: float | None
+) -> None:
+    monkeypatch.setitem(sys.modules, "pocketsphinx", None)
+    monkeypatch.setattr(placed_words, "_kept", Kept())
+    audio = Audio(samples=np.full(RATE_HZ, 1000, np.int16), rate_hz=RATE_HZ)
+    with pytest.raises(AlignerAbsent, match="pip install"):
+        place_words(audio, "one two", ((0.0, 1.0),), cut_s)

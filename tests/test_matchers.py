@@ -239,6 +239,22 @@ def test_one_word_that_may_be_a_letter_or_a_name_is_left_open(expected: str, act
     assert match("identifier", expected, actual).verdict == "cannot_tell"
 
 
+@pytest.mark.parametrize(
+    ("kind", "expected", "actual", "verdict"),
+    [
+        ("identifier", "W5", "double u five", "cannot_tell"),  # or UU5
+        ("money", 6.5, "five dollars and 150 cents", "mismatch"),
+        ("money", 5.99, "five dollars and 99 cents", "match"),
+        ("currency", "dollars", "USD", "cannot_tell"),  # what is expected may be another dollar
+        ("currency", "US dollars", "USD", "match"),
+    ],
+)
+def test_what_has_two_readings_is_open_and_what_nobody_says_is_wrong(
+    kind: str, expected: Any, actual: Any, verdict: str
+) -> None:
+    assert match(kind, expected, actual).verdict == verdict
+
+
 def test_tolerance_holds_only_where_it_was_asked_for() -> None:
     """B7."""
     assert match("number", 1000, 1050).verdict == "mismatch"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from pytest_voicebench.agents.protocol import ToolCall, ToolResult, Transcript
 from pytest_voicebench.conversation import Call, Transcribed, Word
+from pytest_voicebench.phrases import without_control_tokens
 from pytest_voicebench.playback import Loudspeaker
 from pytest_voicebench.toolbox import Answer
 
@@ -159,7 +160,7 @@ def _with_heard_text(entry: Transcribed, loudspeaker: Loudspeaker, now_ticks: in
         return replace(entry, heard_text=entry.text)
     if entry.words:
         return replace(entry, heard_text=_words_until(entry.words, heard))
-    words = entry.text.split()
+    words = without_control_tokens(entry.text).split()
     return replace(entry, heard_text=" ".join(words[: len(words) * heard // received]), estimated=True)
 
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+_CONTROL_TOKEN = re.compile(r"<\|[^<>|]{0,40}\|>|<\$[^<>$]{0,40}\$>")
+"""Marks that some speech models leave in their text, `<|1.2|>` and `<$0.72$>`: nobody hears them."""
+
 _WORD = re.compile(r"[^\W_]+(?:['.,:]?[^\W_]+)*", re.UNICODE)
+
+
+def without_control_tokens(text: str) -> str:
+    """The text as it was spoken, its words one space apart."""
+    return " ".join(_CONTROL_TOKEN.sub(" ", text).split())
 
 
 def words_of(text: str) -> list[str]:

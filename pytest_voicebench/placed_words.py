@@ -10,6 +10,7 @@ from pytest_voicebench.audio import RATE_HZ, Audio
 from pytest_voicebench.conversation import Conversation, Span, Transcribed, Word, to_seconds, to_ticks
 from pytest_voicebench.item_speech import cut_ticks, speech_alone, speech_by_item
 from pytest_voicebench.kept import Kept
+from pytest_voicebench.phrases import without_control_tokens
 from pytest_voicebench.spoken_words import UnspokenError, words_as_read
 
 _CUT_S = 0.05
@@ -67,7 +68,8 @@ def _with_times(
     assert conversation.recording is not None
     start, audio = speech_alone(conversation.recording.agent, speech, _MARGIN_TICKS)
     spans = tuple((to_seconds(s.start_ticks - start), to_seconds(s.end_ticks - start)) for s in speech)
-    found = place(audio, entry.text, spans, None if cut is None else to_seconds(cut - start))
+    text = without_control_tokens(entry.text)
+    found = place(audio, text, spans, None if cut is None else to_seconds(cut - start))
     if found is None:
         return entry
     words = tuple(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from pytest_voicebench.conversation import Call, Conversation, to_ticks
+from pytest_voicebench.conversation import Call, Conversation, to_seconds, to_ticks
 from pytest_voicebench.metrics.arguments import rules_of
 from pytest_voicebench.metrics.calls import call_scores, in_order, surplus_calls
 from pytest_voicebench.metrics.causes import with_causes
@@ -14,6 +14,7 @@ from pytest_voicebench.metrics.pairing import pair_calls
 from pytest_voicebench.metrics.rollback import rollbacks
 from pytest_voicebench.metrics.timing import is_filler, is_preemptive, spoke_before_first_call, times
 from pytest_voicebench.metrics.turns import BACKCHANNEL_S, RESPONSE_TIMEOUT_S, greetings, turn_scores
+from pytest_voicebench.phrases import without_control_tokens
 from pytest_voicebench.scenario import Requirement, Scenario
 from pytest_voicebench.scorecard import Manners, Pair, Rollback, Scorecard, Times, TurnScore, WrongCause
 from pytest_voicebench.validity import LATE_P99_S, blocks_were_late
@@ -23,6 +24,11 @@ SCORE_VERSION = 1
 
 TOOL_STALL_S = 5.0
 """A result that takes longer than this from the tool to the agent is noted as `tool_stall`."""
+
+MOST_WORDS_PER_S = 8.0
+"""A whole text of an agent with more words than this for each second of its sound is noted: nobody speaks so fast."""
+
+_FEWEST_WORDS = 5  # of a shorter text a little clipped sound would say too much
 
 _TOOL_STALL_TICKS = to_ticks(TOOL_STALL_S)
 
@@ -35,6 +41,7 @@ RULES: Mapping[str, str | float] = {
     "response_timeout_s": RESPONSE_TIMEOUT_S,
     "late_blocks_p99_above_s": LATE_P99_S,
     "tool_stall_above_s": TOOL_STALL_S,
+    "audio_shorter_than_text_above_words_per_s": MOST_WORDS_PER_S,
     "premature_commit": "a counted call with all the arguments of a retracted entry, where nobody wants that value",
     "rollback_latency": "from the correction heard, or the first premature commit if later, to the corrected call",
     "percentiles": "linear",
@@ -157,6 +164,20 @@ def _stalled(call: Call) -> bool:
     return call.finished_ticks is not None and taken is not None and taken - call.finished_ticks > _TOOL_STALL_TICKS
 
 
+def _has_lost_sound(conversation: Conversation) -> bool:
+    """Whether the sound of some text of the agent's is too short for it, although nobody cut it."""
+    if conversation.clears_ticks or conversation.truncated:
+        return False
+    sound = Counter[str | None]()
+    for chunk in conversation.chunks:
+        sound[chunk.item_id] += chunk.length_ticks
+    for entry in conversation.transcripts:
+        words, ticks = len(without_control_tokens(entry.text).split()), sound[entry.item_id]
+        if entry.speaker == "agent" and ticks and words >= max(_FEWEST_WORDS, MOST_WORDS_PER_S * to_seconds(ticks)):
+            return True
+    return False
+
+
 def _notes(
     conversation: Conversation, turns: Sequence[TurnScore], pairs: Sequence[Pair], rollback: Sequence[Rollback]
 ) -> tuple[str, ...]:
@@ -175,6 +196,8 @@ def _notes(
         found.append("censored")
     if conversation.truncated:
         found.append("truncated")
+    if _has_lost_sound(conversation):
+        found.append("audio_shorter_than_text")
     if any(_stalled(c) for c in conversation.calls):
         found.append("tool_stall")
     return tuple(dict.fromkeys(found))

@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_voicebench.judgement import Judge
 from pytest_voicebench.official_summary import OfficialJudgedAgent, OfficialSummary
+from pytest_voicebench.timeline import RATE_HZ
 
 Json = Any
 
@@ -181,7 +182,8 @@ class AgentSummary:
 
     An item counts in every disfluency it carries, and under "none" where it carries none. `transcript_sources`: of how
     many valid items the agent's words were its own text (provider) or recognised, at least in part; items without words
-    are in neither. `words_dropped`: recognised outside detected speech; None where no recogniser listened.
+    are in neither. `words_dropped`: recognised outside detected speech; None where no recogniser listened. `input_hz`:
+    the rate to which the user's recordings were brought for this agent.
     """
 
     name: str
@@ -201,6 +203,7 @@ class AgentSummary:
     warnings: tuple[str, ...] = ()
     transcript_sources: Mapping[str, int] = field(default_factory=dict)
     words_dropped: int | None = None
+    input_hz: int = RATE_HZ
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

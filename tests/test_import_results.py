@@ -132,14 +132,26 @@ def test_the_scenarios_hash_is_that_of_the_imported_suite(root: Path) -> None:
 def test_an_unknown_end_stays_unknown(root: Path) -> None:  # E3
     folder = add(root, kind=None)
     late = call(start_s=17.91)
-    result(folder, input_asr_chunks=[], user_speech_end_rel=0, actual_tool_calls=[late], latency={})
-    found, held = one(root)
+    result(
+        folder,
+        input_transcript="track my order",
+        input_asr_chunks=[],
+        user_speech_end_rel=0,
+        actual_tool_calls=[late],
+        latency={},
+    )
+    run = run_of(root)
+    (found,) = run.results
+    held = load_conversation(run.folder / str(found.folder))
     assert held.utterances == ()
     assert found.scorecard is not None
     times = found.scorecard.times
     assert (times.first_response_latency_s, times.tool_call_latency_s, times.cause) == (None, None, "no_user_end")
     assert found.scorecard.f1_names == 1.0
     assert "when the user spoke is unknown: neither a timing file nor word times" in found.warnings
+    scores = run.summary().agents[0].overall
+    assert (scores.first_response_latency_s.n, scores.tool_call_latency_s.n) == (0, 0)
+    assert scores.latency_causes == {"no_user_end": 1}
 
 
 def test_silence_never_becomes_a_latency_and_its_words_are_dropped(root: Path) -> None:  # E4, G1

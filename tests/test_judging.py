@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -113,6 +114,14 @@ def test_a_judge_of_a_response_sees_the_calls_and_their_results() -> None:
     ]
 
 
+def test_a_claim_without_a_call_is_judged_beside_the_calls_that_were_not_made() -> None:
+    """D8: an agent that says it did what it never did."""
+    prompt = prompt_of(talk("Your order shipped."))
+    _, record = data_part(prompt)
+    assert (record["tool_calls"], record["agent_speech"]) == ([], ["Your order shipped."])
+    assert "tool_calls" in prompt.messages[0]["content"]
+
+
 def test_only_what_was_heard_of_a_reply_is_evidence() -> None:
     cut = Transcribed(speaker="agent", text="Your total is 90 dollars.", at_ticks=0, heard_text="Your")
     unheard = Transcribed(speaker="agent", text="Bye.", at_ticks=1, heard_text="")
@@ -152,6 +161,8 @@ def test_a_sentence_begins_with_its_first_word_where_all_words_have_times() -> N
     )
     whole = Transcribed(speaker="agent", text="One moment. It is here.", at_ticks=0, words=words)
     assert [s.start_s for s in sentences_of(whole)] == [0.0, 2.0]
+    marked = replace(whole, text="<|0.0|> One moment. <|2.0|> It is here.")
+    assert [s.start_s for s in sentences_of(marked)] == [0.0, 2.0]
     some = Transcribed(speaker="agent", text="One moment. It is here.", at_ticks=0, words=words[:4])
     assert [s.start_s for s in sentences_of(some)] == [None, None]
 

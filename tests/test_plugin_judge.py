@@ -133,7 +133,15 @@ def test_no_file_and_no_output_holds_the_key(folder: Path, run: Run) -> None:
     assert not [path for path in files if KEY.encode() in path.read_bytes()]
 
 
-@pytest.mark.parametrize("reply", [Reply(status=500), Reply(content='{"reason": "x", "correct": "false"}')])
+NO_VERDICTS = [
+    Reply(status=500),
+    Reply(content='{"reason": "x", "correct": "false"}'),
+    Reply(content=None, finish="content_filter"),
+    Reply(content="Yes, nothing is missing"),
+]
+
+
+@pytest.mark.parametrize("reply", NO_VERDICTS)
 def test_what_a_judge_fails_to_say_is_counted_withheld_and_changes_no_outcome(
     folder: Path, run: Run, reply: Reply
 ) -> None:
@@ -167,6 +175,21 @@ def test_an_endpoint_that_fails_every_second_time_leaves_no_judged_figure(folder
     assert (quality["value"], quality["unjudged"], said["value"], said["unjudged"]) == (None, 2, 1.0, 0)
     assert agent["argument_accuracy"]["value"] == agent["argument_accuracy_exact"]["value"] == 1.0  # nobody was asked
     assert "2 unjudged: 2 http_error" in text
+
+
+def test_a_judge_that_fails_on_an_argument_does_not_hand_over_to_the_matchers(folder: Path, run: Run) -> None:
+    """D1: every second question fails; the judged figure is withheld, not made of exact matches, which stand beside."""
+    suite(folder, 2, WRONG_DATE)
+    turn = iter([Reply(status=500), None])
+    with judge_server(lambda request: next(turn) or yes(request)) as double:
+        _, text = run(JUDGE + ",parallel=1", url=double.url)
+    section = judged(folder)
+    assert (section["asked"], section["judged"], section["unjudged_causes"]) == (2, 1, {"http_error": 1})
+    (agent,) = section["agents"]
+    found = agent["argument_accuracy"]
+    assert (found["value"], found["least"], found["most"]) == (None, 0.5, 1.0)
+    assert agent["argument_accuracy_exact"]["value"] == 0.0
+    assert "withheld: argument accuracy: 1 of 2 unjudged" in text
 
 
 def test_a_run_that_was_interrupted_is_not_judged_and_counts_what_it_did_not_ask(folder: Path) -> None:

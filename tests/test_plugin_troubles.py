@@ -219,13 +219,20 @@ def test_an_agent_that_virtual_time_cannot_carry_is_an_error_on_one_line(pyteste
     write_conftest(
         pytester.path,
         f"""
+        from contextlib import asynccontextmanager
+
         class Line(scripted.ScriptedLine):
             async def receive(self):
                 yield scripted.Ready()
                 {receive}
-        scripted.ScriptedLine = Line
+
+        class Agent(Scripted):
+            @asynccontextmanager
+            async def connect(self, setup):
+                yield Line(self)
+
         @pytest.fixture
-        def agent(): return Scripted([])
+        def agent(): return Agent([])
         """,
     )
     text = all_text(run("-k", "travel_01"))

@@ -13,11 +13,13 @@ from builders import conversation, expected, scenario
 from results import a_result, a_run
 from strict_junit import strict_errors
 
+from pytest_voicebench.conversation import AgentInfo
 from pytest_voicebench.result import Result
 from pytest_voicebench.result_files import append_result, save_result
 from pytest_voicebench.saved_run import load_run
 from pytest_voicebench.scoring import score
 from pytest_voicebench.summary import Summary
+from pytest_voicebench.timeline import RATE_HZ
 from pytest_voicebench.writers.junit import write_junit
 from pytest_voicebench.writers.summary_json import SCHEMA_PATH, summary_bytes
 from pytest_voicebench.writers.terminal import render
@@ -77,6 +79,17 @@ def test_every_output_is_written_when_nobody_spoke(tmp_path: Path) -> None:
     write_junit(tmp_path / "junit.xml", run.results, summary)
     assert strict_errors(tmp_path / "junit.xml") == []
     assert "interruption / turns taken         n/a             (n=0)" in render(summary, color=False)
+
+
+@pytest.mark.parametrize(("rate_hz", "told"), [(16_000, True), (RATE_HZ, False)])
+def test_the_rate_to_which_the_users_audio_was_brought_is_in_the_report(
+    tmp_path: Path, rate_hz: int, told: bool
+) -> None:
+    """F11."""
+    asked = replace(a_result("a"), agent=AgentInfo(name="narrow", clock="virtual", input_hz=rate_hz))
+    summary = summary_of(tmp_path / "r", asked)
+    assert json.loads(summary_bytes(summary))["agents"][0]["input_hz"] == rate_hz
+    assert (f"sent {rate_hz} Hz" in render(summary, color=False)) is told
 
 
 def test_no_items_at_all_still_give_every_output(tmp_path: Path) -> None:

@@ -9,11 +9,10 @@ from typing import Any
 
 from pytest_voicebench.conversation import Call, Conversation, Transcribed, to_seconds
 from pytest_voicebench.judgement import Asked
+from pytest_voicebench.phrases import without_control_tokens
 
 Json = Any
 
-_CONTROL_TOKEN = re.compile(r"<\|[^<>|]{0,40}\|>|<\$[^<>$]{0,40}\$>")
-"""Marks that some speech models leave in their text, `<|1.2|>` and `<$0.72$>`: nobody hears them."""
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+")
 
 
@@ -67,9 +66,9 @@ def sentences_of(transcribed: Transcribed) -> list[Sentence]:
     Times need one timed word for each word of the text; otherwise no sentence has one.
     """
     heard = transcribed.text if transcribed.heard_text is None else transcribed.heard_text
-    text = " ".join(_CONTROL_TOKEN.sub(" ", heard).split())
+    text = without_control_tokens(heard)
     times = [to_seconds(word.start_ticks) for word in transcribed.words]
-    timed = len(times) == len(transcribed.text.split()) and heard == transcribed.text == text
+    timed = len(times) == len(text.split()) and heard == transcribed.text
     found, at = [], 0
     for sentence in filter(None, _SENTENCE_END.split(text)):
         found.append(Sentence(text=sentence, start_s=times[at] if timed else None))

@@ -56,7 +56,8 @@ def _cause(
     said = "\n".join(u.text for u in conversation.utterances if u.text) or scenario.stimulus_text
     if said.strip() and not tokens(said):
         return "other"  # "...": nobody wrote down what the user says, so that nothing can be called invented
-    understood = [t.text for t in conversation.transcripts if t.speaker == "user"]
+    injected = {step.text for step in scenario.steps if step.kind == "inject"}  # nobody spoke it, some agents echo it
+    understood = [t.text for t in conversation.transcripts if t.speaker == "user" and t.text not in injected]
     was_said = is_said(parameter, wrong.expected, said)
     if understood and was_said and is_said(parameter, wrong.expected, "\n".join(understood)) is False:
         return "misheard"

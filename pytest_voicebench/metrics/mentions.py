@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from pytest_voicebench.conversation import Conversation
 from pytest_voicebench.matchers.numerals import ORDINALS, SCALES, TENS, UNITS, read_figures, read_number
+from pytest_voicebench.phrases import without_control_tokens
 
 _TOKEN = re.compile(r"[^\W_]+(?:[.,:'’][^\W_]+)*|[$€£¥₹%]")
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
@@ -22,14 +23,14 @@ def agent_words_heard(conversation: Conversation) -> str | None:
     """What the agent said as far as it was played; None where the agent gave no words for its voice.
 
     Words of an agent that was never audible were not said (empty text). Where the heard part of an entry is unknown,
-    its whole text counts only if nothing was cut in this conversation.
+    its whole text counts only if nothing was cut in this conversation. Control tokens are left out.
     """
     if conversation.agent_speech is not None and not conversation.agent_speech:
         return ""
-    entries = [t for t in conversation.transcripts if t.speaker == "agent"]
+    entries = [t for t in conversation.transcripts if t.speaker == "agent" and t.text.strip()]
     whole = not conversation.clears_ticks
     heard = [t.heard_text if t.heard_text is not None else (t.text if whole else None) for t in entries]
-    known = [text for text in heard if text is not None]
+    known = [without_control_tokens(text) for text in heard if text is not None]
     return "\n".join(known) if known else None
 
 

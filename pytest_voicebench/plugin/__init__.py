@@ -13,7 +13,6 @@ import pytest
 
 from pytest_voicebench.plugin import options
 from pytest_voicebench.plugin.run import _voicebench_runner, agent, conversation, scenario
-from pytest_voicebench.plugin.words import check_words
 
 if TYPE_CHECKING:
     from pytest_voicebench.plugin.collect import SuiteFile
@@ -37,7 +36,10 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
     options.check_rescore(config)
-    check_words(config)
+    if config.getoption("voicebench_words") or config.getini("voicebench_words"):
+        from pytest_voicebench.plugin.words import check_words
+
+        check_words(config)
     options.check_agents(config)
     if not config.getoption("collectonly"):
         options.judge_asked(config)  # what is wrong with it is said before the run, not after

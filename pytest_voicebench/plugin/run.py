@@ -16,7 +16,6 @@ import pytest_asyncio
 from pytest_voicebench.plugin.attempt import Attempt, attempt_key
 from pytest_voicebench.plugin.options import RESCORE, agent_option, agent_specs, agents_given, rescored_run
 from pytest_voicebench.plugin.run_folder import RunFolder, run_folder
-from pytest_voicebench.plugin.words import with_words
 
 if TYPE_CHECKING:
     from pytest_voicebench.agents.naming import AgentSpec
@@ -86,6 +85,7 @@ async def conversation(
 
     What is not the agent's fault is an error of this fixture: agent_absent, infrastructure, invalid_measurement, suite.
     """
+    from pytest_voicebench.plugin.words import with_words
     from pytest_voicebench.speech import detect_speech
 
     attempt = request.node.stash.get(attempt_key, None)

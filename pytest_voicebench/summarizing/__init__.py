@@ -76,6 +76,7 @@ def summarize_agent(results: Sequence[Result]) -> AgentSummary:
         warnings=_warnings(overall),
         transcript_sources=transcript_sources(results),
         words_dropped=words_dropped(results),
+        input_hz=info.input_hz,
     )
 
 

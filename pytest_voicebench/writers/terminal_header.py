@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_voicebench.summary import AgentSummary, Counts, Summary
+from pytest_voicebench.timeline import RATE_HZ
 from pytest_voicebench.writers.grid import Paint
 from pytest_voicebench.writers.plain_text import one_line
 
@@ -184,6 +185,7 @@ def _mapping(value: Json) -> Mapping[str, Json]:
 def _agent_text(agent: AgentSummary) -> str:
     parts = [f"model {agent.model}"] if agent.model else []
     parts += [f"transport {agent.transport}", f"{agent.clock} clock"]
+    parts += [f"sent {agent.input_hz} Hz"] if agent.input_hz != RATE_HZ else []
     parts += [f"{key}={value}" for key, value in sorted(agent.settings.items())]
     return f"{agent.name} ({', '.join(parts)})"
 

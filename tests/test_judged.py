@@ -155,6 +155,13 @@ def test_the_latency_of_the_information_is_from_the_users_end_to_its_sentence() 
     assert (agent.information_said.value, agent.information_said.n) == (pytest.approx(2 / 3), 3)
 
 
+def test_the_dates_of_a_judge_are_those_of_its_verdicts() -> None:
+    late = {"judged_at": "2026-07-01T00:00:00Z"}
+    rows = [said("a", RESPONSE, True), said("a", INFORMATION, 0), said("b", RESPONSE, **late)]
+    (section,) = summarize([item("a"), item("b")], None, rows).judge
+    assert (section.judged_from, section.judged_until) == ("2026-06-01T00:00:00Z", "2026-06-01T00:00:00Z")
+
+
 def test_an_interrupted_turn_has_no_latency_of_the_information() -> None:
     clean = item("a")
     assert clean.scorecard is not None

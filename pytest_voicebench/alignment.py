@@ -35,6 +35,10 @@ class AlignmentError(ValueError):
     """A text cannot be laid on a recording; the message is one line that says why and what to do."""
 
 
+class AlignerAbsent(AlignmentError):  # noqa: N818 - says what is the case
+    """No text can be laid on any recording: pocketsphinx is not installed, or cannot be loaded."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alignment:
     """Where speech and words are, in seconds from the recording's start.
@@ -129,7 +133,7 @@ def _decoder() -> Any:
     try:
         import pocketsphinx
     except ImportError:
-        raise AlignmentError('alignment needs pocketsphinx: pip install "pytest-voicebench[align]"') from None
+        raise AlignerAbsent('alignment needs pocketsphinx: pip install "pytest-voicebench[align]"') from None
     return pocketsphinx.Decoder(lm=None, loglevel="FATAL")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from pytest_voicebench.codec import to_json
 from pytest_voicebench.conversation import AgentInfo
+from pytest_voicebench.matchers.exact import json_equal
 from pytest_voicebench.plan import UNKNOWN_AGENT
 from pytest_voicebench.result import Result
 from pytest_voicebench.saved_run import SavedRun
@@ -25,6 +26,8 @@ FIRST_NAMES = (
 """Scores in the order in which they are told, "" for single arguments; all others follow as the scorecard has them."""
 
 _OF_AN_ARGUMENT = re.compile(r"\w+\[\d+\]\.\w+\.(verdict|actual|expected|cause)")
+
+_OF_A_CALL = ("expected", "actual", "retracted", "final")  # values of arguments, whole: their keys are the suite's own
 
 _WORDING = ("reason", "version", "score_set")  # how a verdict is explained, and which rules made it: no score of itself
 
@@ -116,7 +119,8 @@ def _key(before: SavedRun, after: SavedRun) -> Callable[[Result], tuple[str, str
 
 def _change(before: Result, after: Result, old: Mapping[str, Json], new: Mapping[str, Json]) -> ItemChange:
     names = sorted(dict.fromkeys([*old, *new]), key=_rank)
-    moved = [Moved(name=n, before=old.get(n), after=new.get(n)) for n in names if not _equal(old.get(n), new.get(n))]
+    both = ((name, old.get(name), new.get(name)) for name in names)
+    moved = [Moved(name=name, before=a, after=b) for name, a, b in both if not json_equal(a, b)]
     return ItemChange(
         item_id=after.item_id,
         agent=after.agent.name,
@@ -124,11 +128,6 @@ def _change(before: Result, after: Result, old: Mapping[str, Json], new: Mapping
         after=after.outcome,
         moved=tuple(moved),
     )
-
-
-def _equal(before: Json, after: Json) -> bool:
-    """Equal as JSON: true is not 1, and 1 is not "1", but 1.0 is 1."""
-    return bool(before == after) and isinstance(before, bool) == isinstance(after, bool)
 
 
 def _rank(name: str) -> int:
@@ -172,8 +171,11 @@ def _values(row: Result, card: Mapping[str, Json], leave_out: Container[str]) ->
 def _flat(value: Json, path: str) -> Iterator[tuple[str, Json]]:
     if isinstance(value, dict):
         for key, entry in value.items():
-            if key not in _WORDING:
-                yield from _flat(entry, key if not path else f"{path}.{key}")
+            name = f"{path}.{key}" if path else key
+            if key in _OF_A_CALL:
+                yield name, entry
+            elif key not in _WORDING:
+                yield from _flat(entry, name)
     elif isinstance(value, list) and any(isinstance(entry, dict) for entry in value):
         for number, entry in enumerate(value):
             yield from _flat(entry, _entry_path(path, number, entry))

@@ -148,15 +148,15 @@ def official_arguments(result: Result) -> tuple[Asked, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedScores:
-    """What one judge said about one item: each question of the item with its verdict, None where it is unjudged."""
+    """What one judge said about one item, by question. `spoke` is None where the item was not measured."""
 
-    spoke: bool
+    spoke: bool | None
     verdicts: dict[str, Judgement]
 
     @property
     def response_quality(self) -> int | None:
         """1 or 0; an agent that did not speak has 0; None = unjudged."""
-        if not self.spoke:
+        if self.spoke is False:
             return 0
         found = self.verdicts.get(Asked(question="response").key)
         return None if found is None or found.correct is None else int(found.correct)
@@ -172,5 +172,5 @@ def judged_scores(result: Result, judgements: Iterable[Judgement], judge: Judge)
     """What `judge` said about the item of `result`, looked up by question, so that a verdict on other values than the
     item now has is not used."""
     verdicts = {j.asked.key: j for j in judgements if j.item_id == result.item_id and j.judge == judge}
-    spoke = result.scorecard is not None and result.scorecard.spoke
+    spoke = None if result.scorecard is None else result.scorecard.spoke
     return JudgedScores(spoke=spoke, verdicts=verdicts)

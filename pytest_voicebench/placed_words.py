@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from pytest_voicebench.alignment import AlignmentError, Spans, TimedWords, align_beginning, align_words
+from pytest_voicebench.alignment import AlignerAbsent, AlignmentError, Spans, TimedWords, align_beginning, align_words
 from pytest_voicebench.audio import RATE_HZ, Audio
 from pytest_voicebench.conversation import Conversation, Span, Transcribed, Word, to_seconds, to_ticks
 from pytest_voicebench.item_speech import cut_ticks, speech_alone, speech_by_item
@@ -87,7 +87,7 @@ def _all_speech(conversation: Conversation) -> tuple[Span, ...] | None:
 
 
 def place_words(audio: Audio, text: str, speech: Spans, cut_s: float | None) -> Placed | None:
-    """By forced alignment; what was placed before costs only its hash. Raises AlignmentError without pocketsphinx."""
+    """By forced alignment; what was placed before costs only its hash. Raises AlignerAbsent."""
     content = f"{text}\0{speech}\0{cut_s}\0".encode("utf-8", "replace") + audio.samples.tobytes()
     return _kept.get(content, lambda: _place(audio, text, speech, cut_s))
 
@@ -96,6 +96,8 @@ def _place(audio: Audio, text: str, speech: Spans, cut_s: float | None) -> Place
     try:
         words = words_as_read(text)
         found = align_words(audio, words, speech) if cut_s is None else align_beginning(audio, words, speech)
+    except AlignerAbsent:
+        raise  # else no text would fit, and nobody would know why
     except (UnspokenError, AlignmentError):
         return None
     if cut_s is None:

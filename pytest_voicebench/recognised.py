@@ -13,9 +13,6 @@ from pytest_voicebench.item_speech import speech_alone, speech_by_item
 from pytest_voicebench.kept import Kept
 from pytest_voicebench.whisper import BUNDLED, WHISPER_HZ, TimedWords, load_recognizer
 
-MODEL = "Whisper tiny.en"
-"""What recognises, for reports."""
-
 Recogniser = Callable[[Audio], TimedWords]
 """Writes down a stretch of speech: (word, start, end), in seconds from its start."""
 

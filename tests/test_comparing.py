@@ -96,6 +96,16 @@ def an_argument(**changes: Any) -> Pair:
             {"pairs": (an_argument(actual=True),)},
             [("search_flights[0].date.actual", 1, True)],
         ),
+        (
+            {"pairs": (an_argument(actual={"reason": "noise"}),)},
+            {"pairs": (an_argument(actual={"reason": "smoke"}),)},
+            [("search_flights[0].date.actual", {"reason": "noise"}, {"reason": "smoke"})],
+        ),
+        (
+            {"pairs": (an_argument(actual=[1]),)},
+            {"pairs": (an_argument(actual=[True]),)},
+            [("search_flights[0].date.actual", [1], [True])],
+        ),
         ({"wrong_causes": {"stale": 1}}, {"wrong_causes": {}}, [("wrong_causes.stale", 1, None)]),
         ({"notes": ("truncated",)}, {"notes": ("tool_stall",)}, [("notes", ["truncated"], ["tool_stall"])]),
     ],
@@ -135,6 +145,9 @@ def test_items_in_one_run_only_are_named(tmp_path: Path) -> None:
     assert (found.compared, found.only_before, found.only_after) == (1, ("travel_01",), ("travel_03",))
     assert not found.same
     assert sentence(found) == "1 item compared: 1 is the same; 1 only in old; 1 only in new."
+    two = [a_result("travel_01"), a_result("travel_02")]
+    assert not compared(tmp_path / "more", two[:1], two).same
+    assert not compared(tmp_path / "fewer", two, two[:1]).same
 
 
 def test_items_that_never_ran_are_compared_too(tmp_path: Path) -> None:

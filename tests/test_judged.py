@@ -155,6 +155,25 @@ def test_the_latency_of_the_information_is_from_the_users_end_to_its_sentence() 
     assert (agent.information_said.value, agent.information_said.n) == (pytest.approx(2 / 3), 3)
 
 
+def test_the_dates_of_a_judge_are_those_of_its_verdicts() -> None:
+    late = {"judged_at": "2026-07-01T00:00:00Z"}
+    rows = [said("a", RESPONSE, True), said("a", INFORMATION, 0), said("b", RESPONSE, **late)]
+    (section,) = summarize([item("a"), item("b")], None, rows).judge
+    assert (section.judged_from, section.judged_until) == ("2026-06-01T00:00:00Z", "2026-06-01T00:00:00Z")
+
+
+def test_an_interrupted_turn_has_no_latency_of_the_information() -> None:
+    clean = item("a")
+    assert clean.scorecard is not None
+    manners = Manners(turn_taken=True, interrupted=True, clean_turn=False)
+    rude = replace(clean, item_id="b", scorecard=replace(clean.scorecard, manners=manners))
+    rows = [said(name, RESPONSE, True) for name in "ab"]
+    rows += [said(name, INFORMATION, 1, sentence_at_s=12.5) for name in "ab"]
+    _, agent = only([clean, rude], rows)
+    assert (agent.information_latency_s.mean, agent.information_latency_s.n) == (2.5, 1)
+    assert agent.information_said.n == 2
+
+
 def test_two_judges_are_two_sections_also_where_only_the_prompts_differ() -> None:
     rows = [said("a", RESPONSE, True), said("a", INFORMATION, 0)]
     others = [replace(said("a", RESPONSE, False), judge=OTHER)]

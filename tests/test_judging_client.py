@@ -79,6 +79,15 @@ ANSWERS = {
     "no text at all": (Reply(raw=b"\xff\xfe\x00"), "bad_response"),
     "a list": (Reply(raw=b"[1]"), "bad_response"),
     "filtered": (Reply(content=None, finish="content_filter"), "filtered"),
+    "a refusal": (
+        Reply(
+            raw=b'{"choices": [{"finish_reason": "stop", "message": {"role": "assistant", "refusal": "I cannot.", '
+            b'"content": "{\\"reason\\": \\"x\\", \\"correct\\": true}"}}]}'
+        ),
+        "filtered",
+    ),
+    "a list of one object": (Reply(content='[{"reason": "x", "correct": true}]'), "out_of_schema"),
+    "a brace too many": (Reply(content='{"reason": "x", "correct": true}}'), "not_json"),
     "filtered with text": (Reply(content='{"reason": "x", "correct": true}', finish="content_filter"), "filtered"),
     "empty": (Reply(content=""), "empty"),
     "white": (Reply(content=" \n"), "empty"),

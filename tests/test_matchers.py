@@ -227,6 +227,34 @@ def test_a_text_field_of_figures_is_not_a_number() -> None:
     assert compare_value(parameter("value", "string"), 1800, "1800", TODAY).notes == ()
 
 
+@pytest.mark.parametrize("kind", ["number", "money"])
+def test_large_integers_are_equal_to_the_last_digit(kind: str) -> None:
+    assert match(kind, 10**15, str(10**15)).matches
+    assert match(kind, 10**15, 10**15 + 1).verdict == "mismatch"
+    assert match(kind, 10**15, f"{10**15 + 1:,}").verdict == "mismatch"
+
+
+@pytest.mark.parametrize(("expected", "actual"), [("A1", "alpha 1"), ("ALPHA 1", "A1"), ("F7", "foxtrot 7")])
+def test_one_word_that_may_be_a_letter_or_a_name_is_left_open(expected: str, actual: str) -> None:
+    assert match("identifier", expected, actual).verdict == "cannot_tell"
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected", "actual", "verdict"),
+    [
+        ("identifier", "W5", "double u five", "cannot_tell"),  # or UU5
+        ("money", 6.5, "five dollars and 150 cents", "mismatch"),
+        ("money", 5.99, "five dollars and 99 cents", "match"),
+        ("currency", "dollars", "USD", "cannot_tell"),  # what is expected may be another dollar
+        ("currency", "US dollars", "USD", "match"),
+    ],
+)
+def test_what_has_two_readings_is_open_and_what_nobody_says_is_wrong(
+    kind: str, expected: Any, actual: Any, verdict: str
+) -> None:
+    assert match(kind, expected, actual).verdict == verdict
+
+
 def test_tolerance_holds_only_where_it_was_asked_for() -> None:
     """B7."""
     assert match("number", 1000, 1050).verdict == "mismatch"
@@ -404,6 +432,12 @@ def test_an_enum_value_may_carry_the_noun_of_its_parameter(expected: str, actual
 def test_an_enum_value_is_never_read_as_another_allowed_one() -> None:
     account = parameter("source_account", match="enum", enum=("savings", "savings_account"))
     assert compare_value(account, "savings", "savings account", TODAY).verdict == "mismatch"
+
+
+@pytest.mark.parametrize("kind", ["text", "place"])
+def test_signs_alone_are_no_words_and_match_themselves_only(kind: str) -> None:
+    assert match(kind, "?", "?").matches
+    assert [match(kind, a, b).verdict for a, b in (("?", "!"), ("", "..."), ("!", ""))] == ["mismatch"] * 3
 
 
 def test_case_counts_where_the_scenario_says_exact() -> None:

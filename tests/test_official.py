@@ -269,6 +269,12 @@ def test_speech_without_word_times_stands_beside_words() -> None:
     assert [w[1:] for w in official_record(talk).words] == [(12.0, 14.0), (20.1, 20.5)]
 
 
+def test_words_of_the_user_are_none_of_the_agents() -> None:
+    said = Transcribed(speaker="user", text="Hello.", at_ticks=to_ticks(2.0), words=words((2.0, 2.5)))
+    talk = conversation(speech=((12.0, 14.0),), said=(said,))
+    assert [w[1:] for w in official_record(talk).words] == [(12.0, 14.0)]
+
+
 def test_the_transcript_is_what_was_heard() -> None:
     said = (heard("Your total is 90", heard_text="Your"), heard("one order", speaker="user"), heard("Sorry"))
     assert official_record(conversation(said=said)).transcript == "Your Sorry"

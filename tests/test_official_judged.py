@@ -88,6 +88,7 @@ CARDS = [
     ("one is unknown", {"city": "Roma", "date": "June 3"}, {"city": True}, None),
     ("equal, nothing asked", {"city": "rome", "date": "2026-06-03"}, {}, (1.0, True, None)),
     ("one is missing", {"city": "Rome"}, {}, (0.0, False, "wrong_arguments")),
+    ("one differs, one is missing", {"city": "Roma"}, {"city": True}, (0.0, False, "wrong_arguments")),
 ]
 
 
@@ -152,7 +153,27 @@ def test_means_keep_the_official_denominators() -> None:
     assert exact is not None
     assert exact.agents[0].by_metric.argument_accuracy.value == 0.0  # the exact set does not move
     text = render(summarize(results, None, rows), color=False)
-    assert "official-judged(ours): arguments 0.500, response 1.000 (turns taken); Pass 0.500 (all items)" in text
+    assert "official-judged(ours): arguments 0.500, response 1.000 (2 turns taken); Pass 0.500 (2/4)" in text
+
+
+def test_of_an_error_that_spoke_the_quality_is_unknown_and_of_a_silent_one_0() -> None:
+    right = {"city": "Rome", "date": "2026-06-03"}
+    spoke, silent = (a_result("d", "error", official=official(right, turn_taken=taken)) for taken in (True, False))
+    assert spoke.official is not None
+    assert silent.official is not None
+    assert judged_card(spoke.official, judged_scores(spoke, [], JUDGE)) is None
+    card = judged_card(silent.official, judged_scores(silent, [], JUDGE))
+    assert card is not None
+    assert card.response_quality == 0.0
+    agent = only([item("a", official(right)), spoke], [said("a", RESPONSE, True)])
+    assert (agent.withheld, agent.unjudged) == ("1 of 2 unjudged, more than 2%", 1)
+
+
+def test_items_left_out_as_unjudged_are_counted_beside_the_figure() -> None:
+    results = [item(f"i{n}", official({"city": "Rome", "date": "2026-06-03"})) for n in range(50)]
+    rows = [said(f"i{n}", RESPONSE, None if n == 0 else True) for n in range(50)]
+    text = render(summarize(results, None, rows), color=False)
+    assert "official-judged(ours): arguments 1.000, response 1.000 (49 turns taken); Pass 1.000 (49/49, 1 " in text
 
 
 def test_too_many_unjudged_items_withhold_the_whole_set() -> None:

@@ -124,6 +124,14 @@ def test_the_latency_script_goes_by_words_and_by_the_first_call_of_the_log() -> 
     assert AGENT.tool_call_latency_s.mean == pytest.approx(3.5 / 6)
 
 
+@pytest.mark.parametrize(("first_s", "n"), [(-0.001, 0), (0.0, 1), (0.001, 1), (None, 0)])
+def test_a_first_response_at_the_users_end_counts_and_one_before_it_does_not(first_s: float | None, n: int) -> None:
+    result = ten()[0]
+    assert result.official is not None
+    agent = only([replace(result, official=replace(result.official, first_response_latency_s=first_s))])
+    assert (agent.first_response_latency_s.n, agent.tool_call_latency_s.n) == (n, n)
+
+
 def test_the_order_of_the_results_changes_nothing() -> None:
     assert official(list(reversed(ten()))) == official(ten())
 
@@ -180,6 +188,13 @@ def test_old_items_among_new_ones_are_left_out_and_counted() -> None:
     agent = only([without_card(first, "passed"), *others])
     assert agent.items == 9
     assert agent.left_out == {"scored before there were official scores": 1}
+
+
+def test_errors_of_a_run_with_old_items_are_left_out_as_those_are() -> None:
+    first, second, *others = ten()
+    agent = only([without_card(first, "passed"), without_card(second, "error"), *others])
+    assert (agent.items, agent.errors_as_empty) == (8, 0)
+    assert agent.left_out == {"error": 1, "scored before there were official scores": 1}
 
 
 def test_cards_that_other_rules_made_are_named() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +12,11 @@ from builders import expected, heard, scenario
 from flite import needs_flite, uncut, word_starts_s
 from test_recognised import chunk, talk, track
 
+from pytest_voicebench import placed_words
+from pytest_voicebench.alignment import AlignerAbsent
+from pytest_voicebench.audio import RATE_HZ, Audio
 from pytest_voicebench.conversation import Conversation, to_seconds, to_ticks
+from pytest_voicebench.kept import Kept
 from pytest_voicebench.placed_words import Placed, place_words, with_placed_words
 from pytest_voicebench.scoring import score
 from pytest_voicebench.speech import detect_speech
@@ -146,3 +152,34 @@ def test_another_text_is_not_laid_on_a_voice(text):
     for after_s in (2.0, 60.0):
         held = cut_reply(SPOKEN, "slt", after_s, text, clears_ticks=CUT)
         assert with_placed_words(held, place_words) == held
+
+
+@pytest.mark.parametrize(
+    ("cut_s", "unsure", "expected"),
+    [
+        (2.0, (1, 2), (("one", "two"), (1,))),  # what was not heard whole has no time to doubt
+        (0.3, (0,), None),  # one doubtful word over two seconds of speech: another text
+        (0.3, (1,), ((), ())),  # a sure first word that was cut
+    ],
+)
+def test_of_a_cut_text_the_words_heard_whole_are_kept_with_their_doubts(
+    monkeypatch: pytest.MonkeyPatch, cut_s: float, unsure: tuple[int, ...], expected: object
+) -> None:
+    words = (("one", 0.0, 0.4), ("two", 0.5, 0.9), ("three", 1.9, 2.4))
+    found = SimpleNamespace(words=words, unsure=unsure)
+    monkeypatch.setattr(placed_words, "align_beginning", lambda *_: found)
+    monkeypatch.setattr(placed_words, "_kept", Kept())
+    audio = Audio(samples=np.zeros(100, np.int16), rate_hz=RATE_HZ)
+    placed = place_words(audio, "one two three", ((0.0, 2.0),), cut_s)
+    assert (placed and (tuple(w for w, _, _ in placed.words), placed.unsure)) == expected
+
+
+@pytest.mark.parametrize("cut_s", [None, 1.0])
+def test_without_an_aligner_nobody_says_that_a_text_does_not_fit(
+    monkeypatch: pytest.MonkeyPatch, cut_s: float | None
+) -> None:
+    monkeypatch.setitem(sys.modules, "pocketsphinx", None)
+    monkeypatch.setattr(placed_words, "_kept", Kept())
+    audio = Audio(samples=np.full(RATE_HZ, 1000, np.int16), rate_hz=RATE_HZ)
+    with pytest.raises(AlignerAbsent, match="pip install"):
+        place_words(audio, "one two", ((0.0, 1.0),), cut_s)

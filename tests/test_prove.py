@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,12 @@ from suites_for_pytest import write_suite
 
 from pytest_voicebench.__main__ import main
 from pytest_voicebench.commands.prove import percent
+from pytest_voicebench.conversation import Conversation
 from pytest_voicebench.matchers import Match
+from pytest_voicebench.proving import proof
+from pytest_voicebench.scenario import Scenario
+from pytest_voicebench.scorecard import Scorecard
+from pytest_voicebench.scoring import score
 
 TURN = """
     user:
@@ -108,6 +114,20 @@ def test_survivors_are_named_with_the_scenarios_fault(here: Path, capsys: pytest
     status, out, err = prove(capsys, "travel.yaml")
     check_golden(FOLDER / "prove_cannot_fail.txt", out.encode())
     assert (status, err) == (1, "")
+
+
+def test_agents_that_do_nothing_and_pass_all_the_same_are_survivors(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def all_pass(wanted: Scenario, held: Conversation) -> Scorecard:
+        return replace(score(wanted, held), passed=True)
+
+    monkeypatch.setattr(proof, "score", all_pass)
+    write_suite(Path(), SOUND)
+    status, out, _ = prove(capsys, "travel.yaml", "--json")
+    found = json.loads(out)
+    assert {s["kind"] for s in found["survivors"]} >= {"no_op", "silent_worker", "value_near"}
+    assert (status, found["killed"], found["made"] > 0) == (1, 0, True)
 
 
 def test_the_proof_is_the_same_twice_and_in_several_processes(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

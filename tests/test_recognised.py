@@ -146,6 +146,7 @@ def test_only_items_without_a_text_are_recognised():
     "changes",
     [
         {"transcripts": (heard("It is on its way."),)},  # of no item: it may be of this sound
+        {"transcripts": (heard("It is on its way."),), "chunks": (chunk("a", 12.0, 13.0),)},
         {"agent_speech": None},
         {"recording": None},
     ],

@@ -173,3 +173,19 @@ def test_a_symbolic_link_is_copied_and_an_old_file_replaced(tmp_path: Path) -> N
     assert target.read_text() == "content"
     assert not target.is_symlink()
     assert not target.samefile(real)
+
+
+def test_a_run_that_was_rescored_itself_says_when_its_conversations_were_held(tmp_path: Path) -> None:
+    run = recorded(tmp_path, of("travel_01"))
+    for header, held_at in (
+        ({"started_at": "2026-05-01"}, "2026-05-01"),
+        ({"started_at": "2026-06-01", "held_at": "2026-05-01"}, "2026-05-01"),
+        ({}, None),
+    ):
+        old = replace(run, saved=replace(run.saved, plan=replace(run.saved.plan, header=header)))
+        assert old.header("voicebench 1") == {
+            "rescored_from": "run",
+            "held_at": held_at,
+            "scored_before": ["voicebench 1"],
+            "scored_now": "voicebench 1",
+        }

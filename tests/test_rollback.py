@@ -418,3 +418,24 @@ def test_no_conversation_makes_it_raise_and_what_has_no_place_in_time_has_no_tim
 def test_the_order_of_the_log_changes_nothing(calls: list[Call]) -> None:
     found = only(*calls)
     assert (found.verdict, found.latency_s, len(found.commits)) == ("repaired", 3.0, 2)
+
+
+def test_a_final_value_that_is_a_reference_has_no_words_of_its_own() -> None:
+    taken_back = Retraction(tool="book_flight", args={"flight_id": "FL1"}, until="no Oslo")
+    wanted = scenario(
+        expected("weather", city="Oslo"),
+        expected("book_flight", passenger_name="Ada", flight_id="$RESULT_0.id"),
+        retracted=[taken_back],
+    )
+    calls = (
+        weather(7, "Oslo", result={"id": "FL2"}),
+        call("book_flight", 8, args={"passenger_name": "Ada", "flight_id": "FL2"}),
+    )
+    found = only(*calls, wanted=wanted, said=(heard("Booked."),))
+    assert (found.final, found.verdict, found.corrected, found.said_final) == ({}, "held", 1, None)
+    assert '"FL1" -> another value' in rollback_sentence(found)
+
+
+@pytest.mark.parametrize(("duration_s", "heard_s"), [(HEARD_S, HEARD_S), (HEARD_S - 1 / 24_000, None)])
+def test_a_correction_that_ends_with_the_conversation_was_heard(duration_s: float, heard_s: float | None) -> None:
+    assert only(weather(5, "Rome"), duration_s=duration_s).heard_s == heard_s

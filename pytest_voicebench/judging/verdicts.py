@@ -45,16 +45,18 @@ def _one_object(text: str) -> dict[str, Json]:
     """The only JSON object in the text; objects inside it are part of it."""
     found: list[dict[str, Json]] = []
     decoder = json.JSONDecoder(object_pairs_hook=_no_key_twice, parse_constant=_no_constant)
-    at = text.find("{")
+    at, end = text.find("{"), 0
     while at >= 0:
+        if text[end:at].rstrip().endswith("["):
+            raise Unjudged("out_of_schema", "the answer is a list")
         try:
             value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):  # an object inside a broken one is no answer
             raise Unjudged("not_json", "the answer holds a brace that begins no JSON object") from None
         found.append(value)
         at = text.find("{", end)
-    if not found:
-        raise Unjudged("not_json", "the answer holds no JSON object")
+    if not found or "}" in text[end:]:
+        raise Unjudged("not_json", "the answer holds no JSON object, or a brace behind it")
     if len(found) > 1:
         raise Unjudged("several_answers", f"the answer holds {len(found)} JSON objects")
     return found[0]

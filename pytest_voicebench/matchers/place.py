@@ -75,6 +75,8 @@ def place(expected: Json, actual: Json, context: Context) -> Match:
         return EQUAL
     if far_longer(wanted, given):
         return reject(expected, actual, "another length by far")
+    if not (words(wanted) and words(given)):
+        return reject(expected, actual, "not a place")
     if _same(_name(wanted), _name(given)):
         return accept("the same place")
     return _compare_regions(wanted, given) or reject(expected, actual)

@@ -86,13 +86,13 @@ def _one(words: list[str], at: int) -> tuple[tuple[str, ...], int, str]:
     return ((letter,), 1, "letter") if letter else ((word,), 1, "")
 
 
-_DIGIT_NOISE = frozenset({"and", "o", "area", "code", "number", "dash", "hyphen", "space", "dot", "point"})
+_DIGIT_NOISE = frozenset({"and", "area", "code", "number", "dash", "hyphen", "space", "dot", "point"})
 
 
 def spell_digits(text: str) -> str | None:
     """The digits that a text spells, in figures or words, where it spells nothing else; `o` and `oh` are zero."""
     plain = re.sub(r"[^\w\s]|_", " ", text.casefold())
-    words = ["zero" if w in ("o", "oh") else w for w in plain.split() if w in ("o",) or w not in _DIGIT_NOISE]
+    words = ["zero" if w in ("o", "oh") else w for w in plain.split() if w not in _DIGIT_NOISE]
     found = "".join(_hundreds(words))
     return found if found.isascii() and found.isdigit() else None
 

@@ -51,6 +51,9 @@ def _compare_form(
     if word == "$approx":
         near = replace(context, options={**context.options, "approx": content["by"]})
         return compare(name, content["value"], actual, near, depth + 1)
+    kind = KINDS.get(name)
+    if kind is not None and kind.reads and type(actual) in _SCALARS and not kind.reads(actual, context):
+        return reject(expected, actual, f"not {kind.what}")  # no other date, if it is none
     return _not([compare(name, one, actual, context, depth + 1) for one in content["values"]], expected, actual)
 
 

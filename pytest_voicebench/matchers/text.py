@@ -32,6 +32,8 @@ def text(expected: Json, actual: Json, context: Context) -> Match:
     if far_longer(wanted, given):
         return reject(expected, actual, "another length by far")
     a, b = words(wanted), words(given)
+    if not (a and b):
+        return reject(expected, actual, "no words")
     if a == b:
         return accept("the same words")
     if len(a) != len(b) or not all(_same_word(x, y) for x, y in zip(a, b, strict=True)):

@@ -51,7 +51,8 @@ def _official_text(agent: OfficialJudgedAgent) -> str:
     values = (means.argument_accuracy.value, agent.response_quality and agent.response_quality.value, rate.value)
     shown = ["n/a" if value is None else f"{value:.3f}" for value in values]
     return (
-        f"official-judged(ours): arguments {shown[0]}, response {shown[1]} (turns taken); Pass {shown[2]} (all items)"
+        f"official-judged(ours): arguments {shown[0]}, response {shown[1]} ({means.argument_accuracy.n} turns taken); "
+        f"Pass {shown[2]} ({rate.k}/{rate.n}{f', {agent.unjudged} unjudged' if agent.unjudged else ''})"
     )
 
 

@@ -35,7 +35,7 @@ def load(target: str) -> Kind:
     def compare(expected: Json, actual: Json, context: Context) -> Match:
         try:
             found = function(expected, actual, context)
-        except Exception as error:  # noqa: BLE001 - whatever a user's matcher raises, scoring goes on
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a user's matcher raises, scoring goes on
             return cannot_tell(f"{target} raised {_one_line(error)}", "matcher_failed")
         if isinstance(found, Match):
             return found

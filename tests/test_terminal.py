@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from golden import FOLDER, check_golden
@@ -240,7 +241,8 @@ def test_one_column_that_does_not_fit_is_one() -> None:
 
 
 def test_a_table_of_two_agents_that_does_not_fit_is_one_for_each() -> None:
-    always = {name: rate(50, 50) for name in ("premature_commit_rate", "before_correction", "repaired_rate")}
+    names = ("premature_commit_rate", "before_correction", "repaired_rate")
+    always: dict[str, Any] = {name: rate(50, 50) for name in names}
     agents = [replace(agent, commits=replace(agent.commits, **always)) for agent in (an_agent(), GROK)]
     text = render(a_summary(*agents), color=False)
     title = "Self-correction: calls with values that the user took back"

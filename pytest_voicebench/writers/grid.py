@@ -51,8 +51,8 @@ def grid_lines(grid: Grid, *, width: int, paint: Paint) -> list[str]:
     widths = [max(columns(row[i]) for row in table) for i in range(len(grid.head))]
     kept = _fitting(widths, width)
     if kept < len(widths) and len(grid.groups) > 1:
-        lines = [["", *grid_lines(one, width=width, paint=paint)] for one in _one_a_group(grid)]
-        return [line for part in lines for line in part][1:]
+        parts = [["", *grid_lines(one, width=width, paint=paint)] for one in _one_a_group(grid)]
+        return [line for part in parts for line in part][1:]
     kept = _with_counts(grid.head, kept)
     lines = [paint(one_line(grid.title, width), "bold")]
     if len(grid.groups) > 1:

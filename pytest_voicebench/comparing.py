@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections import Counter
+from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from pytest_voicebench.codec import to_json
@@ -69,7 +70,11 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Two runs side by side. `compared` counts the items that both have; `around` explains, and moves no score."""
+    """Two runs side by side. `compared` counts the items that both have; `around` explains, and moves no score.
+
+    `other_requests` have the same name in both runs and ask something else: they are not compared. `agents_before` and
+    `agents_after` name who ran.
+    """
 
     before: str
     after: str
@@ -78,43 +83,90 @@ class Comparison:
     only_before: tuple[str, ...]
     only_after: tuple[str, ...]
     around: tuple[Difference, ...]
+    other_requests: tuple[str, ...] = ()
+    agents_before: tuple[str, ...] = ()
+    agents_after: tuple[str, ...] = ()
 
     @property
     def same(self) -> bool:
-        """Whether both runs have the same items with the same outcomes and scores."""
-        return not (self.changes or self.only_before or self.only_after)
+        """Whether something was compared, and both runs have the same items with the same outcomes and scores."""
+        return bool(self.compared) and not (self.changes or self.only_before or self.only_after or self.other_requests)
 
 
 def compare_runs(before: SavedRun, after: SavedRun) -> Comparison:
-    """Every item of both runs, matched by item id and, where a run has several agents, by the agent's name.
+    """Every item of both runs that asks the same, its `scenario_sha256` says so; what is expected of it may differ.
 
+    Items are matched by their id, else by scenario and speaker, and where a run has several agents by the agent's name.
     Compared are outcome, kind and cause of an error, how the conversation ended and how long it was, and every value
     of the scorecard but the wording of reasons. Where and when a run was made is no difference.
     """
-    key = _key(before, after)
-    old, new = ({key(r): r for r in run.results} for run in (before, after))
-    pairs = [(row, new[at]) for at, row in old.items() if at in new]
+    matched = _matched(before, after)
+    pairs = [(a, b) for a, b in matched if a.facts.scenario_sha256 == b.facts.scenario_sha256]
     cards = [(_cards(a), _cards(b)) for a, b in pairs]
     once = _measured_once(cards)
     changes = [
         _change(a, b, _values(a, card_a, once), _values(b, card_b, once))
         for (a, b), (card_a, card_b) in zip(pairs, cards, strict=True)
     ]
+    met = [{id(pair[side]) for pair in matched} for side in (0, 1)]
     return Comparison(
         before=before.name,
         after=after.name,
         compared=len(pairs),
         changes=tuple(change for change in changes if change.moved),
-        only_before=tuple(row.item_id for at, row in old.items() if at not in new),
-        only_after=tuple(row.item_id for at, row in new.items() if at not in old),
+        only_before=tuple(row.item_id for row in before.results if id(row) not in met[0]),
+        only_after=tuple(row.item_id for row in after.results if id(row) not in met[1]),
         around=(*_run_differences(before, after), *once.values(), *_item_differences(pairs)),
+        other_requests=tuple(b.item_id for a, b in matched if a.facts.scenario_sha256 != b.facts.scenario_sha256),
+        agents_before=agents_of(before),
+        agents_after=agents_of(after),
     )
 
 
-def _key(before: SavedRun, after: SavedRun) -> Callable[[Result], tuple[str, str]]:
-    """One agent against one agent is a fair question, whatever they are called; among several each meets itself."""
-    several = any(len({r.agent.name for r in run.results if r.agent != UNKNOWN_AGENT}) > 1 for run in (before, after))
-    return lambda row: (row.item_id, row.agent.name if several else "")
+def agents_of(run: SavedRun) -> tuple[str, ...]:
+    """The names of the run's agents, in its order."""
+    return tuple(dict.fromkeys(row.agent.name for row in run.results if row.agent != UNKNOWN_AGENT))
+
+
+def of_agent(run: SavedRun, name: str) -> SavedRun:
+    """The run with the items of that agent alone; whole where it has one agent, whatever that is called.
+
+    Raises ValueError, in one line, where none of its agents has that name.
+    """
+    names = agents_of(run)
+    if len(names) < 2:
+        return run
+    if name not in names:
+        raise ValueError(f"{run.name} has no agent {name!r}; it has {', '.join(names)}")
+    return replace(run, results=tuple(row for row in run.results if row.agent.name == name))
+
+
+def _matched(before: SavedRun, after: SavedRun) -> list[tuple[Result, Result]]:
+    """The items that are one and the same in both runs, in the order of the first.
+
+    By id first. The ids of a run of several agents begin with the agent, those of several speakers end with the
+    speaker: what is left is matched by scenario and speaker, where no more than one of each run can be meant.
+    """
+    several = any(len(agents_of(run)) > 1 for run in (before, after))
+
+    def agent(row: Result) -> str:  # one against one is a fair question, whatever they are called
+        return row.agent.name if several else ""
+
+    found = _by(lambda r: (r.item_id, agent(r)), before.results, after.results)
+    met = {id(row) for pair in found for row in pair}
+    left = [[row for row in run.results if id(row) not in met] for run in (before, after)]
+    found += _by(lambda r: (r.facts.scenario_id, r.facts.speaker, agent(r)), *left)
+    place = {id(row): number for number, row in enumerate(before.results)}
+    return sorted(found, key=lambda pair: place[id(pair[0])])
+
+
+def _by(
+    key: Callable[[Result], Hashable], before: Sequence[Result], after: Sequence[Result]
+) -> list[tuple[Result, Result]]:
+    """Pairs of rows whose key is the same, and only theirs in their run."""
+    counts = [Counter(map(key, rows)) for rows in (before, after)]
+    new = {key(row): row for row in after}
+    return [(row, new[at]) for row in before if (at := key(row)) in new and counts[0][at] == counts[1][at] == 1]
 
 
 def _change(before: Result, after: Result, old: Mapping[str, Json], new: Mapping[str, Json]) -> ItemChange:
@@ -218,7 +270,7 @@ def _mapping_differences(group: str, old: Mapping[str, Json], new: Mapping[str, 
 
 
 def _item_differences(pairs: Sequence[tuple[Result, Result]]) -> Iterator[Difference]:
-    """Agents that are not the same, and scenarios that ask or expect something else, each with its items."""
+    """Agents that are not the same, and scenarios that expect something else, each with its items."""
     agents: dict[tuple[str, str, str], list[str]] = {}
     for a, b in pairs:
         if UNKNOWN_AGENT not in (a.agent, b.agent):
@@ -226,7 +278,7 @@ def _item_differences(pairs: Sequence[tuple[Result, Result]]) -> Iterator[Differ
                 agents.setdefault((name, str(old), str(new)), []).append(b.item_id)
     for (name, old, new), items in agents.items():
         yield Difference(name=f"agent.{name}", before=old, after=new, items=tuple(items))
-    for name in ("scenario_sha256", "expect_sha256", "known_issue"):
+    for name in ("expect_sha256", "known_issue"):
         changed = tuple(b.item_id for a, b in pairs if getattr(a.facts, name) != getattr(b.facts, name))
         if changed:
             yield Difference(name=name, before=None, after=None, items=changed)

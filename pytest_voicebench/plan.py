@@ -10,8 +10,13 @@ from typing import Any
 
 from pytest_voicebench.codec import dump_json, parse_json
 from pytest_voicebench.conversation import AgentInfo
+<<<<<<< HEAD
 from pytest_voicebench.files import read_file, write_atomically
 from pytest_voicebench.result import Result
+=======
+from pytest_voicebench.files import write_atomically
+from pytest_voicebench.result import Facts, Result
+>>>>>>> fixcompare
 
 PLAN_NAME = "plan.json"
 
@@ -85,12 +90,12 @@ def _with_known_agents(rows: list[Result]) -> tuple[Result, ...]:
     return tuple(replace(r, agent=agent) if r.agent == UNKNOWN_AGENT else r for r in rows)
 
 
-def suite_hashes(items: Iterable[Result]) -> dict[str, str]:
-    """For each suite a hash of the scenarios selected from it: what they say and what they expect, in any order."""
+def suite_hashes(scenarios: Iterable[Facts]) -> dict[str, str]:
+    """For each suite a hash of its scenarios: what they say and what they expect, in any order."""
     hashes: dict[str, set[str]] = {}
-    for item in items:
-        line = f"{item.facts.scenario_id} {item.facts.scenario_sha256} {item.facts.expect_sha256}\n"
-        hashes.setdefault(item.facts.suite, set()).add(line)
+    for facts in scenarios:
+        line = f"{facts.scenario_id} {facts.scenario_sha256} {facts.expect_sha256}\n"
+        hashes.setdefault(facts.suite, set()).add(line)
     return {
         suite: hashlib.sha256("".join(sorted(lines)).encode()).hexdigest() for suite, lines in sorted(hashes.items())
     }

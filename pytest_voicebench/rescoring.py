@@ -68,6 +68,7 @@ class RecordedRun:
             "held_at": old.get("held_at", old.get("started_at")),
             "scored_before": sorted({f"{card.score_set} {card.version}" for card in cards}),
             "scored_now": scored_now,
+            **({"given": old["given"]} if "given" in old else {}),
         }
 
 

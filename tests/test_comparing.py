@@ -15,7 +15,7 @@ from pytest_voicebench.commands import compare
 from pytest_voicebench.comparing import Comparison, Moved, compare_runs
 from pytest_voicebench.official_card import OfficialCall, OfficialCard, ToolSelection
 from pytest_voicebench.plan import Plan, write_plan
-from pytest_voicebench.result import Result
+from pytest_voicebench.result import Outcome, Result
 from pytest_voicebench.saved_run import load_run
 from pytest_voicebench.scorecard import ArgumentScore, Manners, Pair, Times
 from pytest_voicebench.writers.comparison import comparison_text, sentence
@@ -175,7 +175,7 @@ def test_one_agent_meets_one_agent_and_among_several_each_meets_itself(tmp_path:
 
 def test_what_differs_around_the_scores_is_named_and_is_no_difference_of_scores(tmp_path: Path) -> None:
     old, new = a_result("travel_01"), a_result("travel_01", agent=replace(AGENT, clock="wall"))
-    new = replace(new, facts=replace(new.facts, expect_sha256="3" * 64, scenario_sha256="4" * 64))
+    new = replace(new, facts=replace(new.facts, expect_sha256="3" * 64))
     for name, row, more in (("old", old, {"pytest": "8"}), ("new", new, {"pytest": "9"})):
         a_run(tmp_path / name, row)
         header = {"run": name, "versions": more, "rescored_from": "old" if name == "new" else None}
@@ -189,10 +189,94 @@ def test_what_differs_around_the_scores_is_named_and_is_no_difference_of_scores(
         "rescored_from: n/a -> old",
         "versions.pytest: 8 -> 9",
         "the clock of all items is not the same (virtual -> wall): their latencies cannot be compared",
-        "the scenario of all items is not the same: what was asked differs",
         "the expectation of all items is not the same",
     ):
         assert line in text.splitlines()
+
+
+def asking_other(row: Result) -> Result:
+    """The item with another request under its name."""
+    return replace(row, facts=replace(row.facts, scenario_sha256="4" * 64))
+
+
+def of(agent: str, scenario: str, outcome: Outcome = "passed", *, prefixed: bool = True) -> Result:
+    """The item of one agent out of several: its id begins with the agent's name."""
+    row = a_result(scenario, outcome, agent=replace(AGENT, name=agent))
+    return replace(row, item_id=f"{agent}-{scenario}") if prefixed else row
+
+
+def test_another_request_under_the_same_name_is_listed_and_neither_passes_nor_moves(tmp_path: Path) -> None:
+    old = [a_result("travel_01", "failed"), a_result("travel_02")]
+    new = [asking_other(a_result("travel_01")), a_result("travel_02")]
+    found = compared(tmp_path, old, new)
+    assert (found.compared, found.changes, found.other_requests) == (1, (), ("travel_01",))
+    assert not found.same
+    assert sentence(found) == "1 item compared: 1 is the same; 1 could not be compared: another request."
+    assert "another request under the same name, not compared: travel_01" in comparison_text(found).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("new", "first", "last"),
+    [
+        (
+            [asking_other(a_result("travel_01"))],
+            "compare old -> new: nothing can be compared, items of the same name are other requests",
+            "no item compared; 1 could not be compared: another request.",
+        ),
+        (
+            [a_result("travel_02")],
+            "compare old -> new: nothing can be compared, no item is in both runs",
+            "no item compared; 1 only in old; 1 only in new.",
+        ),
+        (
+            [of("third", "travel_01"), of("fourth", "travel_01")],
+            "compare old -> new: nothing can be compared, no agent is in both runs: choose one with --agent NAME",
+            "no item compared; 1 only in old; 2 only in new.",
+        ),
+    ],
+)
+def test_where_nothing_can_be_compared_the_first_line_says_so_and_the_status_is_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], new: list[Result], first: str, last: str
+) -> None:
+    a_run(tmp_path / "old", a_result("travel_01"))
+    a_run(tmp_path / "new", *new)
+    assert compare.run(["old", "new", "--reports", str(tmp_path)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert (lines[0], lines[-1]) == (first, last)
+
+
+def test_an_agent_out_of_several_meets_its_namesake_of_a_run_of_one(tmp_path: Path) -> None:
+    old = [of("local", "travel_01", "failed"), of("simulated", "travel_01")]
+    found = compared(tmp_path, old, [of("local", "travel_01", prefixed=False)])
+    assert (found.compared, found.only_before) == (1, ("simulated-travel_01",))
+    assert [(c.before, c.after) for c in found.changes] == [("failed", "passed")]
+    text = comparison_text(found)
+    assert "agents: old has local and simulated, new has local; each meets the one of its name, --agent" in text
+
+
+def test_the_speaker_tells_items_of_one_scenario_apart_whatever_their_ids(tmp_path: Path) -> None:
+    old = [replace(a_result("travel_01"), item_id="travel_01-a"), a_result("travel_02")]
+    other = a_result("travel_02")
+    new = [a_result("travel_01"), replace(other, item_id="x", facts=replace(other.facts, speaker="b"))]
+    found = compared(tmp_path, old, new)
+    assert (found.compared, found.only_before, found.only_after) == (1, ("travel_02",), ("x",))
+
+
+def test_the_agent_asked_for_meets_the_only_one_of_the_other_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a_run(tmp_path / "two", of("local", "travel_01", "failed"), of("simulated", "travel_01"))
+    a_run(tmp_path / "one", of("third", "travel_01", prefixed=False))
+    arguments = ["two", "one", "--reports", str(tmp_path)]
+    assert compare.run([*arguments, "--agent", "simulated"]) == 0
+    assert compare.run([*arguments, "--agent", "local"]) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "1 item compared: 1 now passes, 0 are the same."
+    for name, told in (
+        ("nobody", "compare: no run has an agent 'nobody'; there are local, simulated, third"),
+        ("third", "compare: two has no agent 'third'; it has local, simulated"),
+    ):
+        assert compare.run([*arguments, "--agent", name]) == 2
+        assert capsys.readouterr().err.splitlines() == [told]
 
 
 def test_a_score_of_another_version_is_named(tmp_path: Path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -15,6 +18,7 @@ from pytest_voicebench.loading.mistakes import Report
 from pytest_voicebench.loading.readable import Readable
 from pytest_voicebench.loading.tool_file import read_tools
 from pytest_voicebench.matchers import KINDS
+from pytest_voicebench.matchers.custom import load
 from pytest_voicebench.tools import Parameter
 
 
@@ -95,6 +99,50 @@ JSON = st.recursive(
 def test_any_value_is_judged_the_same_each_time_and_none_breaks_the_judge(match: str, value: Any) -> None:
     readable, one = Readable(), parameter(match)
     assert readable.why_not(one, value) == readable.why_not(one, value) == Readable().why_not(one, value)
+
+
+@pytest.mark.parametrize(
+    ("body", "value", "told"),
+    [
+        ("raise ValueError('x')", "AB 12", "plates:plate raised ValueError: x"),
+        ("raise SystemExit(3)", "AB 12", "plates:plate raised SystemExit: 3"),
+        ("return 1", "AB 12", "plates:plate gave 1, not a Match, true, false or None"),
+        (
+            "return False",
+            ["AB 12"],
+            """"['AB 12']" can never match: expected ['AB 12'], got ['AB 12']: wrong by plates:plate """
+            "(expected and actual are the same)",
+        ),
+        ("return None", 7, '"7" can never match: plates:plate cannot tell (expected and actual are the same)'),
+        ("return expected == actual", "AB 12", None),
+        ("raise ValueError('x')", ["$RESULT_0.id"], None),
+        ("raise ValueError('x')", {"$one_of": ["AB 12"]}, "plates:plate raised ValueError: x"),
+    ],
+)
+def test_a_users_matcher_is_tried_with_each_expected_value_against_itself(
+    monkeypatch: pytest.MonkeyPatch, body: str, value: Any, told: str | None
+) -> None:
+    plates = ModuleType("plates")
+    exec(f"def plate(expected, actual, context):\n    {body}", plates.__dict__)
+    monkeypatch.setitem(sys.modules, "plates", plates)
+    load.cache_clear()
+    assert Readable().why_not(parameter("plates:plate"), value) == told
+
+
+def test_a_users_matcher_that_raises_is_a_mistake_of_the_suite_in_the_line_of_the_value(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tripping.py").write_text("def place(expected, actual, context): raise ValueError('x')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    path = copy_of_good(tmp_path / "suite") / "travel.yaml"
+    changed(path.parent / "tools.yaml", "match: place", "match: tripping:place")
+    with pytest.raises(SuiteError) as caught:
+        load_suite(path)
+    lines = str(caught.value).splitlines()
+    assert lines
+    assert all(
+        re.fullmatch(rf"{path}:\d+: \w+\.(expect|retracted).*: tripping:place raised ValueError: x", t) for t in lines
+    )
 
 
 def test_an_allowed_value_of_a_tool_that_can_never_match_is_a_mistake_in_its_line(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from results import a_result
 
 from pytest_voicebench.plan import UNKNOWN_AGENT, Plan, completed, read_plan, suite_hashes, write_plan
-from pytest_voicebench.result import Outcome
+from pytest_voicebench.result import Outcome, Result
 
 
 def a_plan(*item_ids: str) -> Plan:
@@ -62,6 +62,10 @@ def test_a_suites_hash_changes_with_its_scenarios_not_with_their_order_or_the_ag
     items = a_plan("a", "b").items
     changed = replace(items[0], facts=replace(items[0].facts, expect_sha256="9"))
     other_agent = replace(items[0], agent=replace(UNKNOWN_AGENT, name="grok"), item_id="grok-a")
-    assert suite_hashes(items) == suite_hashes((*reversed(items), other_agent))
-    assert list(suite_hashes(items)) == ["fdb3"]
-    assert suite_hashes(items) != suite_hashes((changed, items[1]))
+
+    def hashes(rows: tuple[Result, ...]) -> dict[str, str]:
+        return suite_hashes(row.facts for row in rows)
+
+    assert hashes(items) == hashes((*reversed(items), other_agent))
+    assert list(hashes(items)) == ["fdb3"]
+    assert hashes(items) != hashes((changed, items[1]))

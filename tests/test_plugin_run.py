@@ -187,6 +187,22 @@ def test_two_agents_are_two_in_every_file(pytester, run):
     assert [r["agent"]["name"] for r in results_of(pytester.path)] == ["simulated", "simulated_no_op"]
 
 
+def test_the_settings_given_and_the_whole_suites_hash_head_a_run_whatever_is_selected(pytester, run):
+    three(pytester)
+    heads = []
+    for arguments in ((SILENT,), (SILENT, "-k", "travel_01"), (SILENT, "suites/travel.yaml::scenario[travel_02]")):
+        result = run(*arguments)
+        heads.append(summary_of(pytester.path)["header"])
+        result.stdout.fnmatch_lines(
+            [
+                "voicebench: * selected, agent simulated behaviour=no_op (virtual clock), run *",
+                "agent    simulated behaviour=no_op (*",
+            ]
+        )
+    assert [head["given"] for head in heads] == [{"simulated": {"behaviour": "no_op"}}] * 3
+    assert len({json.dumps(head["suites"]) for head in heads}) == 1
+
+
 FLAKY = """
 DONE = []
 @pytest.fixture

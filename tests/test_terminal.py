@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from golden import FOLDER, check_golden
@@ -14,6 +15,7 @@ from summaries import a_mute_agent, a_summary, an_agent, rate
 
 from pytest_voicebench.summary import Summary, SurplusRow
 from pytest_voicebench.writers.cells import rate_cells
+from pytest_voicebench.writers.grid import Grid, grid_lines, plain
 from pytest_voicebench.writers.plain_text import columns, encodable, one_line, pad
 from pytest_voicebench.writers.terminal import render, render_short
 
@@ -189,6 +191,64 @@ def test_agents_that_share_a_name_are_told_apart_by_what_differs() -> None:
     text = render(a_summary(oracle, slow, an_agent("local")), color=False)
     assert re.search(r"^ +simulated behaviour=oracle +simulated behaviour=slow$", text, re.MULTILINE)
     assert "local end_silence" not in text
+
+
+def test_two_agents_are_told_apart_by_the_settings_that_they_were_given() -> None:
+    given = {"simulated": {"behaviour": "stale_commit", "delay_s": 0.5}, "local_pico": {"voice": "pico"}}
+    summary = a_summary(an_agent("local_pico"), an_agent("simulated"))
+    text = render(replace(summary, header={**summary.header, "given": given}), color=False)
+    assert re.search(r"^ +local_pico +simulated stale_commit", text, re.MULTILINE)
+    assert ": simulated stale_commit delay_s=0.5\n" in text
+
+
+def test_the_short_head_names_the_settings_given_and_no_others() -> None:
+    summary = a_summary(an_agent("simulated", settings={"behaviour": "stale_commit", "delay_s": 0.0}))
+    header = {**summary.header, "given": {"simulated": {"behaviour": "stale_commit"}}}
+    head = render_short(replace(summary, header=header), color=False).split("\n\n")[0]
+    assert "agent    simulated behaviour=stale_commit (" in head
+    assert "delay_s" not in head
+
+
+def test_the_head_breaks_lines_that_are_too_long() -> None:
+    long = " ".join(f"word{n}" for n in range(40))
+    summary = a_summary(an_agent("a" * 60), an_agent("b" * 60), notices=(long,))
+    summary = replace(summary, header={**summary.header, "run": long})
+    whole, short = (page(summary, color=False).split("\n\n")[0] for page in (render, render_short))
+    assert whole.split().count("word39") == 2
+    for head in (whole, short):
+        assert "b" * 60 in head
+        assert max(columns(line) for line in head.splitlines()) <= 100
+
+
+@pytest.mark.parametrize(
+    ("width", "head"),
+    [
+        (46, "item  Pass@1  95 % int.  k/n  turn-take  k/n"),
+        (45, "item  Pass@1  95 % int.  k/n"),
+        (30, "item  Pass@1  95 % int.  k/n"),
+        (29, "item"),
+    ],
+)
+def test_a_figure_that_loses_its_count_is_left_out_with_it(width: int, head: str) -> None:
+    row = ("a", "1.000", "0.21-1.0", "1/1", "100.0 %", "1/1")
+    grid = Grid(title="T", head=("item", "Pass@1", "95 % int.", "k/n", "turn-take", "k/n"), rows=[row])
+    assert grid_lines(grid, width=width, paint=plain)[1].strip() == head
+
+
+def test_one_column_that_does_not_fit_is_one() -> None:
+    grid = Grid(title="T", head=("tool", "calls"), rows=[("x" * 30, "1")])
+    assert grid_lines(grid, width=35, paint=plain)[-1].strip() == "1 column does not fit into 35"
+
+
+def test_a_table_of_two_agents_that_does_not_fit_is_one_for_each() -> None:
+    names = ("premature_commit_rate", "before_correction", "repaired_rate")
+    always: dict[str, Any] = {name: rate(50, 50) for name in names}
+    agents = [replace(agent, commits=replace(agent.commits, **always)) for agent in (an_agent(), GROK)]
+    text = render(a_summary(*agents), color=False)
+    title = "Self-correction: calls with values that the user took back"
+    assert [line for line in text.splitlines() if line.startswith(title)] == [f"{title}: local", f"{title}: grok"]
+    assert text.count("50/50") == 6
+    assert "not fit into" not in text
 
 
 def test_colour_changes_nothing_but_colour() -> None:

@@ -9,16 +9,17 @@ from pathlib import Path
 
 from pytest_voicebench.codec import CodecError, dump_json
 from pytest_voicebench.commands.report import print_bytes
-from pytest_voicebench.comparing import compare_runs
+from pytest_voicebench.comparing import agents_of, compare_runs, of_agent
 from pytest_voicebench.result_files import RunUnreadable, find_run
-from pytest_voicebench.saved_run import load_run
+from pytest_voicebench.saved_run import SavedRun, load_run
 from pytest_voicebench.writers.comparison import comparison_text
 from pytest_voicebench.writers.plain_text import encodable, one_line
 
 DESCRIPTION = """
 Which items and which scores moved from run A to run B, and what else differs: scenarios, expectations, agents, clocks,
-versions, rules. Exit status 0: the same items with the same outcomes and scores; 1: something moved; 2: a run cannot be
-read. Differences around the scores are named and leave the status alone.
+versions, rules. Items that ask something else under the same name are listed and not compared. Exit status 0: the same
+items with the same outcomes and scores; 1: something moved, or nothing can be compared; 2: a run cannot be read, or has
+no such agent. Differences around the scores are named and leave the status alone.
 """
 
 
@@ -27,14 +28,21 @@ def run(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m pytest_voicebench compare", description=DESCRIPTION)
     for name, text in (("a", "the run before"), ("b", "the run after")):
         parser.add_argument(name, metavar=name.upper(), help=f"{text}: a run's folder, its name, or `latest`")
+    parser.add_argument(
+        "--agent",
+        metavar="NAME",
+        help="of a run of several agents, compare this one; a run of one agent is compared whatever its name",
+    )
     parser.add_argument("--json", action="store_true", help="print the comparison as JSON, every value that moved")
     parser.add_argument("--reports", type=Path, default=Path("reports"), help="where runs are (default: reports)")
     options = parser.parse_args(argv)
     try:
         before, after = (load_run(find_run(name, options.reports)) for name in (options.a, options.b))
+        if options.agent is not None:
+            before, after = _of_agent(before, after, options.agent)
         found = compare_runs(before, after)
         data = dump_json(found, indent=2) + b"\n"
-    except (RunUnreadable, CodecError) as error:
+    except (RunUnreadable, CodecError, _NoSuchAgent) as error:
         print(one_line(f"compare: {error}"), file=sys.stderr)
         return 2
     for note in (*before.notes, *after.notes):
@@ -45,3 +53,18 @@ def run(argv: list[str]) -> int:
         width = shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100
         print(encodable(comparison_text(found, width=max(width, 60)), sys.stdout.encoding), end="")
     return 0 if found.same else 1
+
+
+class _NoSuchAgent(Exception):  # noqa: N818 - says what is the case, for a person
+    """`--agent` names nobody; one line."""
+
+
+def _of_agent(before: SavedRun, after: SavedRun, name: str) -> tuple[SavedRun, SavedRun]:
+    """Both runs with the chosen agent's items. Raises _NoSuchAgent."""
+    names = dict.fromkeys([*agents_of(before), *agents_of(after)])
+    if name not in names:
+        raise _NoSuchAgent(f"no run has an agent {name!r}; there are {', '.join(names) or 'none'}")
+    try:
+        return of_agent(before, name), of_agent(after, name)
+    except ValueError as error:
+        raise _NoSuchAgent(str(error)) from None

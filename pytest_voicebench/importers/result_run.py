@@ -102,7 +102,7 @@ def _write_run(
         "run": name,
         "imported": f"result_{provider}.json of {release.root.name}",
         "rules": dict(RULES),
-        "suites": suite_hashes(planned),
+        "suites": suite_hashes(item.facts for item in planned),
     }
     stage.mkdir(parents=True)
     write_plan(stage, Plan(collected=len(items), items=planned, header=header, notices=release.remarks))

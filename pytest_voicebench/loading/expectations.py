@@ -21,6 +21,7 @@ from pytest_voicebench.scenario import Expectation, ExpectedCall, Requirement, R
 from pytest_voicebench.tools import Tool, Toolset
 
 KEYS = ("calls", "mentions", "pass_requires", "ordered", "aliases", "compare")
+RETRACTION_KEYS = ("tool", "args", "until")
 REQUIREMENTS = ("mentions", "no_interruption", "order", "first_response_s")
 SPOKEN_SIGNS = "$€£¥₹%"  # the signs that the metric `mentions` reads as words
 _BOUND = re.compile(r"(first_response_s) *(<=|<) *([0-9]+(?:\.[0-9]+)?)")
@@ -220,7 +221,7 @@ def read_retractions(
         if not isinstance(item, Mapping):
             report.add(item.line, at, f"expected {{tool, args, until}}, got {describe(item)}")
             continue
-        fields = Fields(item, at, report, ("tool", "args", "until"), ("tool", "args", "until"))
+        fields = Fields(item, at, report, RETRACTION_KEYS, RETRACTION_KEYS)
         name, until = fields.text("tool"), fields.text("until")
         args = _retracted_args(fields, name, tools, report, readable)
         if name is not None and until is not None:

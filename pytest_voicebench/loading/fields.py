@@ -155,12 +155,17 @@ class Fields:
         self.where, self.report = where, report
         for name in self.entries:
             if name not in known:
-                absent = [k for k in known if k not in self.entries]
-                hint = nearest(name, absent) or did_you_mean(name, known)
-                report.add(self.lines[name], where, f"unknown key {quoted(name)}{hint}")
+                report.add(self.lines[name], where, f"unknown key {quoted(name)}{self._hint(name, known)}")
         for name in required:
             if name not in self.entries:
                 report.add(self.line, where, f"the key {quoted(name)} is missing")
+
+    def _hint(self, name: str, known: Collection[str]) -> str:
+        """Where the key belongs, or what was meant by it."""
+        from pytest_voicebench.loading.levels import elsewhere  # which reads the keys of modules that need this one
+
+        absent = [k for k in known if k not in self.entries]
+        return elsewhere(name, known) or nearest(name, absent) or did_you_mean(name, known)
 
     def at(self, name: str) -> str:
         """Where the key's value stands, for messages."""

@@ -67,8 +67,8 @@ class Readable:
 
     def _judge(self, parameter: Parameter, value: Json) -> str | None:
         kind = kind_of(parameter, value)
-        if find_kind(kind).custom:  # a pattern need not match itself
-            return None
+        if find_kind(kind).custom:
+            return _why_not_by_own(parameter, kind, value)
         found = compare_value(parameter, value, value, _ANY_DAY)
         if not found.matches and not _holds_form(value):  # not even with itself
             return f"{quoted(value)} can never match: {found.reason}"
@@ -92,6 +92,24 @@ class Readable:
     def _has_alias(self, parameter: Parameter, value: Json) -> bool:
         own = parameter.options.get("aliases")
         return bool(isinstance(own, Mapping) and own.get(value)) or bool(self._aliases.get(value))
+
+
+def _why_not_by_own(parameter: Parameter, kind: str, value: Json) -> str | None:
+    """A user's matcher is tried: it must take the expected value itself; a pattern has its place among the options."""
+    if value is None or _holds_reference(value) or _holds_form(value):
+        return None
+    found = compare_value(parameter, value, value, _ANY_DAY)
+    if "matcher_failed" in found.notes:
+        return found.reason
+    if found.matches:
+        return None
+    return f"{quoted(value)} can never match: {found.reason} (expected and actual are the same)"
+
+
+def _holds_reference(value: Json) -> bool:
+    if isinstance(value, list | dict):
+        return any(map(_holds_reference, value if isinstance(value, list) else value.values()))
+    return isinstance(value, str) and is_reference(value)
 
 
 def _kind_of_leaf(parameter: Parameter, value: Json) -> Kind:

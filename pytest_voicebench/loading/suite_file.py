@@ -55,7 +55,7 @@ def load_suite(path: Path) -> Suite:
     """The suite that a file holds: scenarios in the order written, one item for each speaker.
 
     Raises SuiteError with every mistake in the file and in those it names. Recordings are hashed and their headers
-    read, not decoded; no code of the suite runs.
+    read, not decoded; no code of the suite runs but its own matchers, each expected value against itself.
     """
     report = Report(path)
     try:

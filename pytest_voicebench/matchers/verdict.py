@@ -64,7 +64,7 @@ class Kind:
     tolerance: Callable[[str], bool] | None = None
     words: bool = False
     whole: bool = False
-    custom: bool = False  # a user's: its options are its own, and a value need not match itself
+    custom: bool = False  # a user's: its options are its own
 
 
 def accept(reason: str, *notes: str) -> Match:

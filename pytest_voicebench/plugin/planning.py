@@ -76,7 +76,7 @@ def _is_ours(fixture: Any) -> bool:
 
 def make_plan(items: Sequence[pytest.Item], collected: int) -> Plan:
     """The items as planned, each with the agent that will run it where that is known. Raises pytest.UsageError."""
-    from pytest_voicebench.plan import UNKNOWN_AGENT, Plan, suite_hashes
+    from pytest_voicebench.plan import UNKNOWN_AGENT, Plan
     from pytest_voicebench.result import Result
 
     config = items[0].config
@@ -97,9 +97,24 @@ def make_plan(items: Sequence[pytest.Item], collected: int) -> Plan:
     return Plan(
         collected=collected,
         items=tuple(rows),
-        header={} if config.getoption("collectonly") else _header(config) | {"suites": suite_hashes(rows)},
+        header={} if config.getoption("collectonly") else _header(config) | _planned_header(items, infos, config),
         notices=_notices(items) if rescored is None else (f"rescoring {rescored.name}: no agent is called",),
     )
+
+
+def _planned_header(items: Sequence[pytest.Item], infos: dict[str, AgentInfo], config: pytest.Config) -> dict[str, Any]:
+    """What heads the run by its items: the hash of each suite, whatever is selected of it, and the settings given."""
+    from pytest_voicebench.conversation import shown_setting
+    from pytest_voicebench.plan import suite_hashes
+
+    files = {id(item.parent): item.parent for item in items if isinstance(item.parent, SuiteFile)}
+    facts = (facts_of(scenario) for file in files.values() for scenario in file.suite.scenarios)
+    given = {
+        infos[spec.label].name: {key: shown_setting(key, value) for key, value in spec.settings.items()}
+        for spec in (agent_specs(config) if infos else ())
+        if spec.label in infos and spec.settings
+    }
+    return {"suites": suite_hashes(facts), **({"given": given} if given else {})}
 
 
 def _info(spec: AgentSpec, scenario: Scenario, config: pytest.Config) -> AgentInfo:

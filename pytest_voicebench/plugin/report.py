@@ -261,7 +261,13 @@ def selection_lines(plan: Plan, config: pytest.Config) -> list[str]:
     """One line for what was selected, and notices."""
     agents = {item.agent.name: item.agent for item in plan.items}
     idle = config.getoption("collectonly")
-    who = ", ".join(a.name + ("" if idle else f" ({a.clock} clock)") for a in agents.values() if a.name != "unknown")
+    given = plan.header.get("given", {})
+    known = {
+        " ".join([a.name, *(f"{key}={value}" for key, value in given.get(a.name, {}).items())]): a.clock
+        for a in agents.values()
+        if a.name != "unknown"
+    }
+    who = ", ".join(name + ("" if idle else f" ({clock} clock)") for name, clock in known.items())
     where = "" if idle else f", run {run_folder(config).shown}"
     line = (
         f"voicebench: {len(plan.items)} of {plan.collected} scenarios selected, "

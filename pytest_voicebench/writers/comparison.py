@@ -13,7 +13,6 @@ LONGEST_VALUE = 40
 TOLD_BY_OUTCOME = ("outcome", "passed")
 
 _WORDS = {
-    "scenario_sha256": "the scenario of {items} is not the same: what was asked differs",
     "expect_sha256": "the expectation of {items} is not the same",
     "known_issue": "the known issue of {items} is not the same",
     "agent.clock": "the clock of {items} is not the same ({before} -> {after}): their latencies cannot be compared",
@@ -21,8 +20,9 @@ _WORDS = {
 
 
 def comparison_text(found: Comparison, *, width: int = 100) -> str:
-    """Lines of at most `width` columns, the sentence last."""
-    lines = [one_line(f"compare {found.before} -> {found.after}", width), ""]
+    """Lines of at most `width` columns, the sentence last; the first says so where nothing could be compared."""
+    nothing = "" if found.compared else f": nothing can be compared, {_why_nothing(found)}"
+    lines = [*_wrapped(f"compare {found.before} -> {found.after}{nothing}", width), ""]
     if found.changes:
         lines += [*_table(found.changes, width), ""]
     around = list(_around(found))
@@ -31,8 +31,31 @@ def comparison_text(found: Comparison, *, width: int = 100) -> str:
     return "\n".join([*lines, *_wrapped(sentence(found), width)]) + "\n"
 
 
+def _why_nothing(found: Comparison) -> str:
+    if found.other_requests:
+        return "items of the same name are other requests"
+    if not (found.only_before and found.only_after):
+        return "a run has no items"
+    several = len(found.agents_before) > 1 or len(found.agents_after) > 1
+    if several and not set(found.agents_before) & set(found.agents_after):
+        return "no agent is in both runs: choose one with --agent NAME"
+    return "no item is in both runs"
+
+
 def sentence(found: Comparison) -> str:
-    """`100 items compared: 2 now pass, 1 now fails, 3 moved otherwise, 94 are the same; 1 only in A.`"""
+    """`100 items compared: 2 now pass, 1 now fails, 3 moved otherwise, 94 are the same; 1 only in A.`
+
+    Items that ask something else are counted after them: `; 8 could not be compared: another request`.
+    """
+    rest = [f"{len(found.other_requests)} could not be compared: another request"] * bool(found.other_requests)
+    for name, only in ((found.before, found.only_before), (found.after, found.only_after)):
+        rest += [f"{len(only)} only in {name}"] * bool(only)
+    items = {0: "no item", 1: "1 item"}.get(found.compared, f"{found.compared} items")
+    counted = [f"{items} compared: {_counts(found)}" if found.compared else f"{items} compared"]
+    return "; ".join([*counted, *rest]) + "."
+
+
+def _counts(found: Comparison) -> str:
     changes = found.changes
     passes = sum(c.flipped and c.after == "passed" for c in changes)
     fails = sum(c.flipped and c.after == "failed" for c in changes)
@@ -40,14 +63,7 @@ def sentence(found: Comparison) -> str:
     parts = [f"{passes} now {'passes' if passes == 1 else 'pass'}"] * bool(passes)
     parts += [f"{fails} now {'fails' if fails == 1 else 'fail'}"] * bool(fails)
     parts += [f"{others} moved otherwise"] * bool(others)
-    parts.append(f"{same} {'is' if same == 1 else 'are'} the same")
-    only = [
-        f"{len(items)} only in {name}"
-        for name, items in ((found.before, found.only_before), (found.after, found.only_after))
-        if items
-    ]
-    items = "1 item" if found.compared == 1 else f"{found.compared} items"
-    return f"{items} compared: {', '.join(parts)}{''.join(f'; {text}' for text in only)}."
+    return ", ".join([*parts, f"{same} {'is' if same == 1 else 'are'} the same"])
 
 
 def _table(changes: Sequence[ItemChange], width: int) -> Iterator[str]:
@@ -106,9 +122,20 @@ def _value(value: Json) -> str:
 def _around(found: Comparison) -> Iterator[str]:
     for difference in found.around:
         yield _difference_text(difference, found.compared)
+    if found.other_requests:
+        yield f"another request under the same name, not compared: {_some(found.other_requests)}"
     for name, items in ((found.before, found.only_before), (found.after, found.only_after)):
         if items:
             yield f"only in {name}: {_some(items)}"
+    yield from _agents_hint(found)
+
+
+def _agents_hint(found: Comparison) -> Iterator[str]:
+    """Where a run has several agents and the other does not have the same."""
+    sides = ((found.before, found.agents_before), (found.after, found.agents_after))
+    if set(found.agents_before) != set(found.agents_after) and any(len(names) > 1 for _, names in sides):
+        told = ", ".join(f"{name} has {' and '.join(names) or 'none'}" for name, names in sides)
+        yield f"agents: {told}; each meets the one of its name, --agent NAME takes one out of several to meet any"
 
 
 def _difference_text(difference: Difference, compared: int) -> str:

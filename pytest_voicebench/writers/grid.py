@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pytest_voicebench.writers.plain_text import columns, one_line
 
 GAP = "  "
+COUNTS = ("k/n", "n")  # heads of columns that say on how much the figures before them rest
 
 Paint = Callable[[str, str], str]
 """Takes a text and a style of `STYLES`, gives the text to print."""
@@ -43,18 +44,42 @@ class Grid:
 def grid_lines(grid: Grid, *, width: int, paint: Paint) -> list[str]:
     """The table's lines, title first, none longer than `width`; cells are made safe.
 
-    Columns on the right that do not fit are left out, and a note says how many.
+    A table of several groups that does not fit becomes one a group. Columns on the right that do not fit even so are
+    left out, and a note says how many; no figure stands without its count.
     """
     table = [tuple(one_line(cell) for cell in row) for row in (grid.head, *grid.rows)]
     widths = [max(columns(row[i]) for row in table) for i in range(len(grid.head))]
     kept = _fitting(widths, width)
+    if kept < len(widths) and len(grid.groups) > 1:
+        parts = [["", *grid_lines(one, width=width, paint=paint)] for one in _one_a_group(grid)]
+        return [line for part in parts for line in part][1:]
+    kept = _with_counts(grid.head, kept)
     lines = [paint(one_line(grid.title, width), "bold")]
     if len(grid.groups) > 1:
         lines.append(paint(one_line(_group_line(grid, widths), width), "bold"))
     head, *body = [one_line(_line(row[:kept], widths[:kept]), width) for row in table]
     lines += [paint(head, "dim")] * bool(head.strip()) + body
-    left_out = [f"{len(widths) - kept} columns do not fit into {width}"] if kept < len(widths) else []
+    missing = len(widths) - kept
+    left_out = [f"{missing} {'columns do' if missing > 1 else 'column does'} not fit into {width}"] * bool(missing)
     return lines + [paint(one_line("  " + note, width), "dim") for note in (*grid.notes, *left_out)]
+
+
+def _one_a_group(grid: Grid) -> list[Grid]:
+    """The table of each group, named in its title; columns behind the groups, which compare them, are left out."""
+    found, at = [], 1
+    for label, span in grid.groups:
+        rows = [(row[0], *row[at : at + span]) for row in grid.rows]
+        head = (grid.head[0], *grid.head[at : at + span])
+        found.append(replace(grid, title=f"{grid.title}: {label}", head=head, rows=rows, groups=(), notes=()))
+        at += span
+    return [*found[:-1], replace(found[-1], notes=grid.notes)]
+
+
+def _with_counts(head: Sequence[str], kept: int) -> int:
+    """How many columns are kept where the last of them must not lose the count that stands to its right."""
+    if not any(name in COUNTS for name in head[kept:]):
+        return kept
+    return max((i + 1 for i in range(1, kept) if head[i] in COUNTS), default=1)
 
 
 def _fitting(widths: list[int], width: int) -> int:

@@ -15,7 +15,7 @@ from pytest_voicebench.official_summary import (
 from pytest_voicebench.summary import Summary
 from pytest_voicebench.writers.cells import UNMEASURED
 from pytest_voicebench.writers.grid import Grid, ansi, grid_lines, plain
-from pytest_voicebench.writers.terminal_header import official_header_lines, with_distinct_names
+from pytest_voicebench.writers.terminal_header import official_header_lines, with_distinct_names, with_given_settings
 
 NOT_COMPUTED = "no official scores: this summary was made before there were any"
 
@@ -41,7 +41,7 @@ def render_official(summary: Summary, *, width: int = 100, color: bool) -> str:
     mode does not measure is `n/a`. Agents stand side by side.
     """
     paint = ansi if color else plain
-    summary = with_distinct_names(summary)
+    summary = with_distinct_names(with_given_settings(summary))
     lines = official_header_lines(summary, width=width, paint=paint)
     official = summary.official
     if official is None or not official.agents:

@@ -9,7 +9,12 @@ from itertools import chain
 from pytest_voicebench.summary import AgentSummary, Summary
 from pytest_voicebench.writers import terminal_tables as tables
 from pytest_voicebench.writers.grid import Grid, Paint, ansi, grid_lines, plain
-from pytest_voicebench.writers.terminal_header import header_lines, short_header_lines, with_distinct_names
+from pytest_voicebench.writers.terminal_header import (
+    header_lines,
+    short_header_lines,
+    with_distinct_names,
+    with_given_settings,
+)
 from pytest_voicebench.writers.terminal_judge import judge_tables
 
 TWO_AGENTS_WIDTH = 96  # what two agents side by side take, with intervals and counts
@@ -36,7 +41,7 @@ def render(summary: Summary, *, width: int = 100, color: bool) -> str:
     side, and two of them with their difference. All text but names is ASCII; names are made safe.
     """
     paint = ansi if color else plain
-    summary = with_distinct_names(summary)
+    summary = with_distinct_names(with_given_settings(summary))
     lines = header_lines(summary, width=width, paint=paint)
     return _page(lines, summary, chain(_grids(summary.agents, width), judge_tables(summary)), width, paint)
 
@@ -48,7 +53,7 @@ def render_short(summary: Summary, *, width: int = 100, color: bool) -> str:
     Runs of fewer than five scored items have no groups to compare: tables 2 and 6 only.
     """
     paint = ansi if color else plain
-    summary = with_distinct_names(summary)
+    summary = with_distinct_names(with_given_settings(summary))
     grids = _few_grids if summary.counts.valid < FEW_SCORED else _short_grids
     lines = short_header_lines(summary, width=width, paint=paint)
     return _page(lines, summary, chain(grids(summary.agents, width), judge_tables(summary)), width, paint)

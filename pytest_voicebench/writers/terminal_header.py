@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from pytest_voicebench.summary import AgentSummary, Counts, Summary
 from pytest_voicebench.timeline import RATE_HZ
 from pytest_voicebench.writers.grid import Paint
-from pytest_voicebench.writers.plain_text import one_line
+from pytest_voicebench.writers.plain_text import columns, one_line
 
 Json = Any
 
@@ -21,26 +22,25 @@ NOT_COMPARABLE = "not comparable with published figures"
 def header_lines(summary: Summary, *, width: int, paint: Paint) -> list[str]:
     """The header, one fact a line; facts that the caller did not give are left out, `judge: none` never is.
 
-    Read from `summary.header`: run, started_at, suites (name to sha256), judge, merged, words (texts),
-    rescored_from (with held_at, scored_before, scored_now), workers, versions (name to version).
+    Read from `summary.header`: run, started_at, suites (name to sha256), judge, merged, words (texts), given (agent to
+    settings), rescored_from (with held_at, scored_before, scored_now), workers, versions (name to version).
     """
-    lines = [paint(one_line(_title(summary), width), "bold")]
-    lines += [paint(one_line(notice, width), "yellow") for notice in _notices(summary)]
+    lines = _head_lines(summary, width, paint)
     for label, text in _facts(summary):
         lines += _wrapped(label, text, width)
     return lines
 
 
 def short_header_lines(summary: Summary, *, width: int, paint: Paint) -> list[str]:
-    """The header in at most six lines: title with the judge, stimulus, items, agents without settings, notices.
+    """The header in at most six lines: title with the judge, stimulus, items, agents with settings given, notices.
 
     Notices that do not fit are counted; `header_lines` has them all.
     """
     title = f"{_title(summary)}, judge: {summary.header.get('judge') or 'none'}"
     stimulus, *notices = _notices(summary)
     items = f"{'items':<{LABEL_WIDTH}}{outcomes_text(summary.counts, with_kinds=True)}"
-    agents = "; ".join(_short_agent_text(agent) for agent in summary.agents)
-    facts = [items] + [f"{'agent':<{LABEL_WIDTH}}{agents}"] * bool(agents)
+    agents = "; ".join(_short_agent_text(agent, summary.header) for agent in summary.agents)
+    facts = [items, *_in_two("agent", agents, width)] if agents else [items]
     room = SHORT_LINES - 2 - len(facts)
     if len(notices) > room:
         left = len(notices) - room + 1
@@ -52,11 +52,16 @@ def short_header_lines(summary: Summary, *, width: int, paint: Paint) -> list[st
 
 def official_header_lines(summary: Summary, *, width: int, paint: Paint) -> list[str]:
     """The header of the official scores: the same facts, under the rules that made those."""
-    lines = [paint(one_line(_title(summary), width), "bold")]
-    lines += [paint(one_line(notice, width), "yellow") for notice in _notices(summary)]
+    lines = _head_lines(summary, width, paint)
     bare = replace(summary, official=None)  # whose facts do not point to these very scores
     facts = [("scores", official_rules(summary)) if fact[0] == "scores" else fact for fact in _facts(bare)]
     return lines + [line for label, text in facts for line in _wrapped(label, text, width)]
+
+
+def _head_lines(summary: Summary, width: int, paint: Paint) -> list[str]:
+    """Title and notices, whole."""
+    lines = [paint(line, "bold") for line in _broken(_title(summary), width)]
+    return lines + [paint(line, "yellow") for notice in _notices(summary) for line in _broken(notice, width)]
 
 
 def official_rules(summary: Summary) -> str:
@@ -66,11 +71,33 @@ def official_rules(summary: Summary) -> str:
     return f"{made}: the rules of the FDB-v3 scripts with their known faults, judge: none"
 
 
-def _short_agent_text(agent: AgentSummary) -> str:
+def _short_agent_text(agent: AgentSummary, header: Mapping[str, Json]) -> str:
     parts = [*([f"model {agent.model}"] if agent.model else []), f"{agent.clock} clock"]
     recognised = agent.transcript_sources.get("recognised", 0)
     parts += [f"transcript_source recognised in {recognised} items"] if recognised else []
-    return f"{agent.name} ({', '.join(parts)})"
+    given = [f"{key}={value}" for key, value in _mapping(_mapping(header.get("given")).get(agent.name)).items()]
+    return f"{' '.join([agent.name, *given])} ({', '.join(parts)})"
+
+
+def with_given_settings(summary: Summary) -> Summary:
+    """Of several agents each is named with the settings it was given: `simulated stale_commit`, `local endpoint_s=1.5`.
+
+    Not where its name holds them already, as that of two agents of one kind does.
+    """
+    given = _mapping(summary.header.get("given"))
+    if len(summary.agents) < 2 or not given:
+        return summary
+    agents = [
+        replace(agent, name=_with_settings(agent.name, _mapping(given.get(agent.name)))) for agent in summary.agents
+    ]
+    return replace(summary, agents=tuple(agents))
+
+
+def _with_settings(name: str, given: Mapping[str, Json]) -> str:
+    held = re.sub(r"[^A-Za-z0-9]+", "_", "_".join(map(str, given.values()))).strip("_")
+    if held and held in name:
+        return name
+    return " ".join([name, *(v if isinstance(v, str) else f"{k}={v}" for k, v in given.items())])
 
 
 def with_distinct_names(summary: Summary) -> Summary:
@@ -192,17 +219,28 @@ def _agent_text(agent: AgentSummary) -> str:
 
 def _wrapped(label: str, text: str, width: int) -> list[str]:
     """The text behind its label, broken at commas and spaces where it is too long for one line."""
+    lines = _broken(text, width - LABEL_WIDTH)
+    return [one_line(f"{head:<{LABEL_WIDTH}}{part}", width) for head, part in _labelled(label, lines)]
+
+
+def _in_two(label: str, text: str, width: int) -> list[str]:
+    """As `_wrapped`, in at most two lines: what does not fit into the second is cut."""
+    first, *rest = _wrapped(label, text, width)
+    return [first, *([one_line(f"{rest[0]} {' '.join(map(str.strip, rest[1:]))}".rstrip(), width)] if rest else [])]
+
+
+def _broken(text: str, width: int) -> list[str]:
+    """The text in lines of at most `width` columns, broken at spaces; a word that is longer is cut."""
     lines: list[str] = []
     line = ""
     for word in one_line(text).split(" "):
         longer = f"{line} {word}" if line else word
-        if line and LABEL_WIDTH + len(longer) > width:
+        if line and columns(longer) > width:
             lines.append(line)
             line = word
         else:
             line = longer
-    lines.append(line)
-    return [one_line(f"{head:<{LABEL_WIDTH}}{part}", width) for head, part in _labelled(label, lines)]
+    return [one_line(part, width) for part in (*lines, line)]
 
 
 def _labelled(label: str, lines: list[str]) -> Iterator[tuple[str, str]]:

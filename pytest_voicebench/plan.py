@@ -10,13 +10,8 @@ from typing import Any
 
 from pytest_voicebench.codec import dump_json, parse_json
 from pytest_voicebench.conversation import AgentInfo
-<<<<<<< HEAD
 from pytest_voicebench.files import read_file, write_atomically
-from pytest_voicebench.result import Result
-=======
-from pytest_voicebench.files import write_atomically
 from pytest_voicebench.result import Facts, Result
->>>>>>> fixcompare
 
 PLAN_NAME = "plan.json"
 

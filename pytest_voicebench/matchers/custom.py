@@ -37,15 +37,10 @@ def load(target: str) -> Kind:
 
     def compare(expected: Json, actual: Json, context: Context) -> Match:
         try:
-<<<<<<< HEAD
             found = function(_copied(expected), _copied(actual), replace(context, options=_copied(context.options)))
         except (KeyboardInterrupt, GeneratorExit):
             raise
         except BaseException as error:  # noqa: BLE001 - also sys.exit and pytest.skip: scoring goes on
-=======
-            found = function(expected, actual, context)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a user's matcher raises, scoring goes on
->>>>>>> fixcompare
             return cannot_tell(f"{target} raised {_one_line(error)}", "matcher_failed")
         if isinstance(found, Match):
             wrong = _why_wrong(found)

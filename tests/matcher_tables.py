@@ -408,13 +408,17 @@ TABLES: dict[str, Table] = {
             *each("men's shoes", "mens shoes", "men’s shoe"),
             *each("a desk", "the desk", "desks"),
             (1200, "1200"),
-            *each("size 10", "Size 10", "size 10."),
+            *each("size 10", "Size 10", "size 10.", "size ten"),
+            *each("size nine", "size 9", "Size Nine"),
+            *each("size nine shoes", "size 9 shoe"),
+            *each("25 inch monitor", "twenty-five inch monitor", "twenty five inch monitors"),
+            *each("we'll meet", "We\u2019ll meet", "we'll meet."),
         ],
         rejects=[
             *each("desk", "chair", "", "desk lamp", "desktop", "standing desk", 5, True, ["desk"], {"q": "desk"}),
             *each("new_york", "new york"),
             *each("a b", "a_b", "ab"),
-            *each("size 10", "size 100", "size ten", "10 size", "size 1"),
+            *each("size 10", "size 100", "size eleven", "size tens", "size one ten", "10 size", "size 1"),
             *each("1.5", "15", "1 5", ".15"),
             *each("1,200", "1200", 1200),
             *each("new", "news"),
@@ -469,3 +473,5 @@ TABLES: dict[str, Table] = {
     ),
 }
 TABLES |= SPOKEN
+            *each("we'll meet", "well meet"),
+            *each("don't", "dont"),

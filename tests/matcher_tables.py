@@ -312,11 +312,12 @@ TABLES: dict[str, Table] = {
             *each(
                 "October 7th",
                 "10/07",
+            *each("2026-04-10", "Friday", "this Friday", "on Friday", "this coming Friday", "the coming friday", "fri"),
+            ("this Friday", "2026-04-10"),  # today is a Monday
                 "7/10",
                 "10/07/2026",
                 "07-10-2026",
                 "next Wednesday",
-                "Wednesday",
                 "the seventh",
                 "in a few days",
             ),
@@ -332,6 +333,9 @@ TABLES: dict[str, Table] = {
             *each("St. Louis", "Saint Louis", "St Louis"),
             *each("the University", "University", "Univ", "the university"),
             *each("New York", "NYC", "New York City", "new york"),
+            *each("2026-04-10", "Thursday", "this Saturday"),
+            *each("2026-04-17", "Friday", "this Friday"),
+            *each("October 7th", "Wednesday", "this Wednesday"),
             *each("the gym", "gym", "The Gym"),
             *each("São Paulo", "sa\u0303o paulo", "SÃO PAULO"),
             *each("North Shore Road", "N Shore Rd", "N. Shore Road"),
@@ -351,6 +355,8 @@ TABLES: dict[str, Table] = {
             *each("5th Avenue South", "5th Ave S", "Fifth Avenue South"),
             *each("123rd Street", "123rd St"),
             *each("23rd Street", "twenty-third street", "twenty third St"),
+            *each("2026-04-06", "Monday", "this Monday"),  # today, or in a week
+            *each("2026-04-10", "next Friday", "Friday week", "Friday or so"),
             *each("São Paulo", "Sao Paulo"),
         ],
         rejects=[

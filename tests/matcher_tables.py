@@ -68,12 +68,12 @@ TABLES: dict[str, Table] = {
             *each(2.5, "two and a half", "2 and a half"),
             *each(12, "a dozen", "one dozen"),
             *each(0.5, "half", "a half"),
-            *each(2_500_000, "two and a half million"),
+            *each(2_500_000, "two and a half million", "2.5m"),
+            *each(1800, "1.8k", "1.8K", "1.8 k"),
+            *each("1.8k", 1800),
         ],
         rejects=[
-            *each(
-                1200, "twelve", "1 2 0 0", "1200 dollars", "about 1200", "", "12,00", [1200], {"value": 1200}, "1.2k"
-            ),
+            *each(1200, "twelve", "1 2 0 0", "120 dollars", "about 1200", "", "12,00", [1200], {"value": 1200}, "1.3k"),
             *each(1, True, "true", "first", "one one"),
             *each(0, False, "o", "none", ""),
             *each(20, 21, "twelve"),
@@ -81,7 +81,9 @@ TABLES: dict[str, Table] = {
             *each(1000, 1050, "ten hundred one"),
             *each(0.3, float("nan"), float("inf")),
             (float("nan"), float("nan")),
-            *each(1999, "nineteen ninety nine"),
+            *each(2000, "nineteen ninety nine", "hundred", "thousand", "2 bedrooms"),
+            *each(2, "2 thousand", "2nd", "2 or 3", "2 and a half", "two dozen", "2k", "12 bedrooms", "two hundred"),
+            *each(20, "20 fifty one", "two zero", "hundred", "fifty one twenty"),
             *each(2.5, "two and a quarter", "three and a half", "two and half", "-2 and a half"),
             *each(12, "dozens", "two dozen", "half a dozen"),
             (3000, "one thousand two thousand"),  # two numbers
@@ -92,7 +94,18 @@ TABLES: dict[str, Table] = {
             *each(-5, "--5", "5-", "5 -"),
         ],
         near=each(1200, 120, 1201, 1300, 2200, "1,201", "120", "12000", "one thousand two", "1200.5", -1200, "12,000"),
-        open=[("around ten", 10), ("many", "few")],
+        open=[
+            ("around ten", 10),
+            ("many", "few"),
+            *each(1200, "1200 dollars", "twelve hundred dollars", "1200 square feet"),
+            *each(2, "2 bedrooms", "two bedrooms", "2kg", "2 m"),  # what is counted is not known
+            (100, "hundred"),
+            (1000, "thousand"),
+            *each(150, "one fifty", "one-fifty"),
+            (1.5, "one fifty"),
+            (105, "one oh five"),
+            *each(1999, "nineteen ninety nine"),
+        ],
     ),
     "money": Table(
         accepts=[
@@ -107,7 +120,10 @@ TABLES: dict[str, Table] = {
                 "$1500.00",
             ),
             *each(1500, "1,500 USD", "USD 1,500", "US$1,500", "€1500", "1500 euros", "1.5 thousand", "1.5K"),
-            *each("$1,500", 1500, "1500 dollars", "$1500", "1500 Canadian dollars"),
+            *each("$1,500", 1500, "1500 dollars", "$1500", "1500 USD", "1500 bucks", "US$1500"),
+            *each("1500 CAD", "1500 Canadian dollars", "C$1500", 1500),
+            *each("500 rupees", "INR 500", "\u20b9500"),
+            *each(15.99, "fifteen dollars ninety nine", "fifteen dollars ninety-nine", "15 dollars 99", "15 USD 99"),
             *each(5000, "five thousand", "5 grand", "5k"),
             *each(19.99, "$19.99", "19.99", "nineteen dollars and ninety-nine cents"),
             *each(2_000_000, "2m", "$2 million", "2 million"),
@@ -125,6 +141,11 @@ TABLES: dict[str, Table] = {
             *each("€500", "$500", "500 yen", "£500"),
             *each("$500", "$9", "500 euros", "EUR 500"),
             *each(1000, 1050, 999.99),
+            *each("$15", "16 Canadian dollars", "15 euros", "fifteen dollars ninety nine"),
+            *each(15.99, "fifteen euros ninety eight", "15.5 dollars 49", "fifteen dollars nine", "-15 dollars 99"),
+            *each(15.05, "fifteen dollars five"),
+            *each(1250, "twelve sixty", "one two fifty"),
+            *each("EUR 1250", "twelve fifty dollars"),
             *each(25, "2.5", "25 cents"),
             *each("5.50 EUR", "5 dollars and 50 cents"),
             *each(20.05, "twenty five cents", "twenty and five cents"),
@@ -147,7 +168,16 @@ TABLES: dict[str, Table] = {
             "fifteen hundred one",
             "-1500",
         ),
-        open=[("cheap", 5)],
+        open=[
+            ("cheap", 5),
+            *each("$15", "15 Canadian dollars", "CAD 15", "A$15"),
+            *each("15 dollars", "15 Australian dollars"),
+            *each("15 CAD", "$15", "15 dollars", "fifteen bucks"),
+            ("500 pesos", "500 MXN"),
+            *each(12.5, "twelve fifty", "twelve fifty dollars", "$12 50"),
+            *each("$1,250", "twelve fifty"),
+            (100, "hundred dollars"),
+        ],
     ),
     "currency": Table(
         accepts=[
@@ -282,6 +312,8 @@ TABLES: dict[str, Table] = {
             *each("2026-04-09", "in three days", "3 days from today"),
             *each("2026-04-08", "the day after tomorrow", "in 2 days"),
             *each("2026-03-30", "a week ago", "7 days ago"),
+            *each("2026-04-10", "Friday", "this Friday", "on Friday", "this coming Friday", "the coming friday", "fri"),
+            ("this Friday", "2026-04-10"),  # today is a Monday
         ],
         rejects=[
             *each(
@@ -302,6 +334,9 @@ TABLES: dict[str, Table] = {
             *each("2026-06-03", "June first", "June thirteenth", "June thirty", "tomorrow", "today"),
             *each("February 28", "February 30", "February 29", "2026-02-29"),
             *each("2026-10-07", "9/8", "Octember 7", "October seventh twenty twenty-seven", "October seven seven"),
+            *each("2026-04-10", "Thursday", "this Saturday"),
+            *each("2026-04-17", "Friday", "this Friday"),
+            *each("October 7th", "Wednesday", "this Wednesday"),
             *each("2026-04-09", "in two days", "three days ago", "in three months"),
         ],
         near=[
@@ -312,8 +347,6 @@ TABLES: dict[str, Table] = {
             *each(
                 "October 7th",
                 "10/07",
-            *each("2026-04-10", "Friday", "this Friday", "on Friday", "this coming Friday", "the coming friday", "fri"),
-            ("this Friday", "2026-04-10"),  # today is a Monday
                 "7/10",
                 "10/07/2026",
                 "07-10-2026",
@@ -322,6 +355,8 @@ TABLES: dict[str, Table] = {
                 "in a few days",
             ),
             ("2026-10-07", "Monday, October 7"),
+            *each("2026-04-06", "Monday", "this Monday"),  # today, or in a week
+            *each("2026-04-10", "next Friday", "Friday week", "Friday or so"),
             ("some day", "2026-10-07"),
         ],
     ),
@@ -333,9 +368,6 @@ TABLES: dict[str, Table] = {
             *each("St. Louis", "Saint Louis", "St Louis"),
             *each("the University", "University", "Univ", "the university"),
             *each("New York", "NYC", "New York City", "new york"),
-            *each("2026-04-10", "Thursday", "this Saturday"),
-            *each("2026-04-17", "Friday", "this Friday"),
-            *each("October 7th", "Wednesday", "this Wednesday"),
             *each("the gym", "gym", "The Gym"),
             *each("São Paulo", "sa\u0303o paulo", "SÃO PAULO"),
             *each("North Shore Road", "N Shore Rd", "N. Shore Road"),
@@ -355,8 +387,6 @@ TABLES: dict[str, Table] = {
             *each("5th Avenue South", "5th Ave S", "Fifth Avenue South"),
             *each("123rd Street", "123rd St"),
             *each("23rd Street", "twenty-third street", "twenty third St"),
-            *each("2026-04-06", "Monday", "this Monday"),  # today, or in a week
-            *each("2026-04-10", "next Friday", "Friday week", "Friday or so"),
             *each("São Paulo", "Sao Paulo"),
         ],
         rejects=[
@@ -444,6 +474,8 @@ TABLES: dict[str, Table] = {
             ("Victor Brook", "Victor Brooks"),
             ("Martha Collins", "Martha Collin"),
             ("Mechanical Keyboards", "Mechanical Keyboard"),
+            *each("we'll meet", "well meet"),
+            *each("don't", "dont"),
         ],
     ),
     "exact": Table(
@@ -479,5 +511,3 @@ TABLES: dict[str, Table] = {
     ),
 }
 TABLES |= SPOKEN
-            *each("we'll meet", "well meet"),
-            *each("don't", "dont"),

@@ -101,6 +101,9 @@ SPOKEN: dict[str, Table] = {
             *each("a dozen", "12 items"),
             *each("2 gallons", "two gallons", "2 gal"),
             *each("36 km/h", "10 m/s"),
+            *each("5 MB", "5 mb", "5 megabytes", "40 megabits"),
+            *each("5 Mb", "5 Mb", "5 megabits", "5 Mbs"),
+            *each("5 mg", "5 MG", "5 milligrams"),
         ],
         rejects=[
             *each("5 km", "5 miles", "5 m", "50 km", "5 kg", "3 miles", "", "km", True, ["5 km"], "-5 km", "5 km/h"),
@@ -109,6 +112,8 @@ SPOKEN: dict[str, Table] = {
             *each("2 pounds", "2 kg", "2 ounces", "two dollars"),
             *each("2 gallons", "3 gallons", "2 pints", "2 liters"),
             *each("50%", "5%", "50 people"),
+            *each("5 MB", "5 megabits", "6 Mb", "5 GB"),
+            *each("5 mg", "6 Mg", "5 tonnes"),
         ],
         near=[
             *each("5 km", "6 km", "5 cm", "5 mm", "55 km", "4 km", "5.1 km", "0.5 km", "5 m"),
@@ -120,6 +125,10 @@ SPOKEN: dict[str, Table] = {
             *each("1 ton", "907.18474 kg"),
             ("some", "5 km"),
             *each("20 C", "20 degrees", "20°"),
+            *each("5 MB", "5 Mb", "5Mbs", "40 Mb"),  # megabits
+            *each("5 mg", "5 Mg"),
+            *each("100 cal", "100 Cal"),
+            *each("5 ml", "5 ML"),
         ],
     ),
     "phone": Table(

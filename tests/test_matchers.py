@@ -429,6 +429,30 @@ def test_an_enum_value_may_carry_the_noun_of_its_parameter(expected: str, actual
     assert compare_value(account, expected, actual, TODAY).verdict == verdict
 
 
+def test_a_class_of_a_cabin_may_carry_its_noun() -> None:
+    cabin = parameter("cabin_class", match="enum", enum=("economy", "business", "first"))
+    assert compare_value(cabin, "economy", "Economy class", TODAY).matches
+    assert compare_value(cabin, "economy", "business class", TODAY).verdict == "mismatch"
+
+
+@pytest.mark.parametrize(
+    ("today", "actual", "verdict"),
+    [
+        (dt.date(2026, 4, 6), "this Friday", "match"),
+        (dt.date(2026, 4, 10), "Friday", "cannot_tell"),  # today is one
+        (dt.date(2026, 4, 10), "this Friday", "cannot_tell"),
+        (dt.date(2026, 4, 4), "Friday", "match"),
+        (dt.date(2026, 4, 4), "this Friday", "cannot_tell"),  # of the week that ends, or of the next one
+        (dt.date(2026, 4, 6), "next Friday", "cannot_tell"),
+        (None, "Friday", "cannot_tell"),
+    ],
+)
+def test_a_weekday_is_the_coming_one_unless_it_can_be_two_days(
+    today: dt.date | None, actual: str, verdict: str
+) -> None:
+    assert match("date", "2026-04-10", actual, today=today).verdict == verdict
+
+
 def test_an_enum_value_is_never_read_as_another_allowed_one() -> None:
     account = parameter("source_account", match="enum", enum=("savings", "savings_account"))
     assert compare_value(account, "savings", "savings account", TODAY).verdict == "mismatch"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from pytest_voicebench.matchers.spelled import spell_digits
+from pytest_voicebench.matchers.spelled import spell_digits, text_of_digits
 from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, cannot_tell, quote, reject
 
 _LAST = re.compile(
@@ -39,9 +39,8 @@ def card(expected: Json, actual: Json, context: Context) -> Match:
 
 def read(value: Json) -> str | None:
     """The 12 to 19 digits of a card, or its last four; None where a value is neither."""
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**20:
-        value = str(value)
-    return _read_text(value) if isinstance(value, str) and len(value) <= _LONGEST else None
+    text = text_of_digits(value, _LONGEST)
+    return None if text is None else _read_text(text)
 
 
 @lru_cache(maxsize=4096)

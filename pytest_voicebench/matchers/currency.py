@@ -48,6 +48,9 @@ AMBIGUOUS: dict[str, frozenset[str]] = {
 }
 """Names that several currencies share (or that one currency owns); singular, folded."""
 
+_USUAL = {"$": "USD", "pound": "GBP", "rupee": "INR", "franc": "CHF", "¥": "JPY", "krona": "SEK"}
+_USUALLY = {AMBIGUOUS[name]: frozenset({code}) for name, code in _USUAL.items()}
+
 _UNITS: dict[str, dict[str, str]] = {
     "dollar": {
         "us": "USD", "u.s.": "USD", "usa": "USD", "american": "USD", "united states": "USD", "canadian": "CAD",
@@ -108,6 +111,11 @@ def candidates(name: str) -> frozenset[str] | None:
         if form in AMBIGUOUS:
             return AMBIGUOUS[form]
     return None
+
+
+def usual(codes: frozenset[str]) -> frozenset[str]:
+    """The currency that a name shared by these codes means where nothing else is said; the codes where none does."""
+    return _USUALLY.get(codes, codes)
 
 
 def currency(expected: Json, actual: Json, context: Context) -> Match:

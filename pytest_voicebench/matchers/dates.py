@@ -156,6 +156,9 @@ def read(text: str, today: dt.date | None) -> tuple[Reading, ...]:
     if days is not None and today is not None:
         day = today + dt.timedelta(days=days)
         return (Reading(day.month, day.day, day.year),)
+    coming = None if today is None else _coming_weekday(_words(plain), today)
+    if coming is not None:
+        return (Reading(coming.month, coming.day, coming.year),)
     weekday, words = _without_weekday(_words(plain))
     if len(words) == 1:
         return _read_numeric(words[0], weekday)
@@ -173,6 +176,21 @@ def _days_from_today(plain: str) -> int | None:
             days = int(length.seconds // 86_400) if length else 0
             return sign * days if days <= _MOST_DAYS else None
     return None
+
+
+def _coming_weekday(words: list[str], today: dt.date) -> dt.date | None:
+    """The day of `Friday`, `this Friday`, `the coming Friday`.
+
+    None where it can be two days: today is a Friday, or `this` Friday may be the one of this week that has gone.
+    """
+    if not words or words[-1] not in _WEEKDAYS or words[:-1] not in ([], ["this"], ["coming"], ["this", "coming"]):
+        return None
+    weekday = _WEEKDAYS[words[-1]]
+    days = (weekday - today.weekday()) % 7
+    gone = words[:-1] == ["this"] and weekday < today.weekday()
+    return (
+        None if days == 0 or gone or today.toordinal() + days > dt.date.max.toordinal() else today + dt.timedelta(days)
+    )
 
 
 def _words(text: str) -> list[str]:

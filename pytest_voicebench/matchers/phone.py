@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pytest_voicebench.matchers.spelled import spell_digits
+from pytest_voicebench.matchers.spelled import spell_digits, text_of_digits
 from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, cannot_tell, quote, reject
 
 _EXTENSION = re.compile(r"(.+?)(?:[\s,;]*\b(?:extension|ext\.?)|(?<=\d)[\s,;]*(?:\bx|x|#))\s*([\w\s-]+)", re.IGNORECASE)
@@ -77,9 +77,8 @@ def _without_one(digits: str) -> str:
 
 def read(value: Json) -> Phone | None:
     """The number that a JSON value is or spells; None where it is none."""
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**20:
-        value = str(value)
-    return _read_text(value) if isinstance(value, str) and len(value) <= _LONGEST else None
+    text = text_of_digits(value, _LONGEST)
+    return None if text is None else _read_text(text)
 
 
 @lru_cache(maxsize=4096)

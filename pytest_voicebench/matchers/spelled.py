@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from pytest_voicebench.matchers.numerals import TENS, UNITS
+from pytest_voicebench.matchers.verdict import Json
 
 _NATO_NAMES = """
     alpha bravo charlie delta echo foxtrot golf hotel india juliet kilo lima mike november oscar papa quebec romeo
@@ -87,6 +88,13 @@ def _one(words: list[str], at: int) -> tuple[tuple[str, ...], int, str]:
 
 
 _DIGIT_NOISE = frozenset({"and", "area", "code", "number", "dash", "hyphen", "space", "dot", "point"})
+
+
+def text_of_digits(value: Json, longest: int) -> str | None:
+    """The text that may spell digits: a string of at most `longest` characters, or a whole number up to 20 digits."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**20:
+        return str(value)
+    return value if isinstance(value, str) and len(value) <= longest else None
 
 
 def spell_digits(text: str) -> str | None:

@@ -5,14 +5,28 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
+from itertools import groupby
 
-from pytest_voicebench.matchers.verdict import EQUAL, Context, Json, Kind, Match, accept, as_text, cannot_tell, reject
+from pytest_voicebench.matchers.numerals import SCALES, TENS, UNITS, read_number
+from pytest_voicebench.matchers.verdict import (
+    EQUAL,
+    Context,
+    Json,
+    Kind,
+    Match,
+    accept,
+    as_text,
+    cannot_tell,
+    quote,
+    reject,
+)
 
 _OPENING = "\"'([{<“”‘’«¿¡"
 _CLOSING = "\"')]}>,;:!?.“”‘’»"
+_COUNTING = frozenset({*UNITS, *TENS, "hundred", *SCALES})
 _ARTICLES = frozenset({"a", "an", "the"})
 _HYPHEN = re.compile(r"(?<=[^\W\d_])[-‐‑](?=[^\W\d_])")
-_APOSTROPHE = re.compile(r"(?<=\w)['’](?=[sS]?\b)")
+_APOSTROPHE = re.compile(r"(?<=\w)['’](?=[sS]\b|(?!\w))")  # the owner's, not we'll
 _NOT_PLURAL = """news has was this its his hers yes gas bus plus less does goes us is as glasses shorts pants goods
     customs means arms thanks series species"""
 _NO_PLURALS = frozenset(_NOT_PLURAL.split())
@@ -21,6 +35,7 @@ _NO_PLURALS = frozenset(_NOT_PLURAL.split())
 def text(expected: Json, actual: Json, context: Context) -> Match:
     """Equal after folding case, accents' encoding, spaces, outer punctuation, a leading article and plural endings.
 
+    Numbers in words are those in figures: `size nine` is `size 9`.
     A word that has a capital on both sides may be a name: whether `Brooks` is `Brook` is cannot_tell. Names of people
     are of the kind `person`.
     """
@@ -31,14 +46,17 @@ def text(expected: Json, actual: Json, context: Context) -> Match:
         return EQUAL
     if far_longer(wanted, given):
         return reject(expected, actual, "another length by far")
-    a, b = words(wanted), words(given)
-    if not (a and b):
+    spelled, other = _with_figures(wanted), _with_figures(given)
+    if not (spelled and other):
         return reject(expected, actual, "no words")
+    a, b = tuple(map(_fold, spelled)), tuple(map(_fold, other))
     if a == b:
         return accept("the same words")
+    if words(wanted) == words(given):
+        return cannot_tell(f"{quote(actual)} and {quote(expected)} differ by an apostrophe", "apostrophe")
     if len(a) != len(b) or not all(_same_word(x, y) for x, y in zip(a, b, strict=True)):
         return reject(expected, actual)
-    capitals = zip(_spelled(wanted), _spelled(given), a, b, strict=True)
+    capitals = zip(spelled, other, a, b, strict=True)
     names = [x for x, y, u, v in capitals if u != v and x[0].isupper() and y[0].isupper()]
     if names:
         why = f"whether {names[0]!r} is a name or a word with a plural cannot be told; a name is of the kind person"
@@ -54,13 +72,24 @@ def far_longer(a: str, b: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def words(phrase: str) -> tuple[str, ...]:
-    """The folded words of a phrase, without a leading article (unless it is all there is)."""
-    return tuple(_fold(word) for word in _spelled(phrase))
+    """The folded words of a phrase without apostrophes and a leading article (unless it is all there is)."""
+    return tuple(_fold(word.replace("'", "")) for word in _spelled(phrase))
+
+
+@lru_cache(maxsize=4096)
+def _with_figures(phrase: str) -> tuple[str, ...]:
+    """The words with their capitals; those that are one number together are its figures."""
+    found: list[str] = []
+    for counts, run in groupby(_spelled(phrase), lambda word: _fold(word) in _COUNTING):
+        together = list(run)
+        value = read_number(" ".join(together)) if counts else None
+        found += together if value is None else [str(value)]
+    return tuple(found)
 
 
 def _spelled(phrase: str) -> tuple[str, ...]:
-    """The same words with their capitals."""
-    plain = _HYPHEN.sub(" ", _APOSTROPHE.sub("", unicodedata.normalize("NFC", phrase)))
+    """The words as they are written, with their capitals."""
+    plain = _HYPHEN.sub(" ", _APOSTROPHE.sub("", unicodedata.normalize("NFC", phrase))).replace("\u2019", "'")
     found = tuple(w for w in (token.lstrip(_OPENING).rstrip(_CLOSING) for token in plain.split()) if w)
     return found[1:] if len(found) > 1 and _fold(found[0]) in _ARTICLES else found
 

@@ -89,7 +89,12 @@ def _said(dialogue: Json) -> str:
     text = first.get("user") if isinstance(first, dict) else None
     if not isinstance(text, str):
         return ""
-    return " ".join(_ANNOTATION.sub(" ", text).split())
+    return known_words(" ".join(_ANNOTATION.sub(" ", text).split()))
+
+
+def known_words(text: str) -> str:
+    """The text where it holds a word; "" for what only stands in for unknown words, like `UNKNOWN_TEXT`."""
+    return text if any(character.isalnum() for character in text) else ""
 
 
 def _disfluency(scenario_id: str, value: Json, remarks: list[str]) -> tuple[str, ...]:
@@ -119,5 +124,5 @@ def _word(value: Json) -> str | None:
 
 
 def _leave_out(scenario_id: str, key: str, value: Json, remarks: list[str]) -> None:
-    if value is not None:
+    if value not in (None, ""):
         remarks.append(f"{scenario_id}: {key}: {str(value)[:60]!r} is not known here; left out")

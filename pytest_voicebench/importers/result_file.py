@@ -75,6 +75,7 @@ def read_result_file(path: Path, *, provider: str, scenario_id: str, speaker: st
         transcript=_text(data.get("transcript")),
         words=_words(data.get("asr_chunks")),
         user_words=_words(data.get("input_asr_chunks")),
+        user_transcript=_text(data.get("input_transcript")) if "input_transcript" in data else None,
         call_starts_s=tuple(call.start_s for call in calls or ()),
     )
     return ResultFile(

@@ -25,6 +25,7 @@ class Expected:
     said: str
     calls: tuple[tuple[str, Mapping[str, Json]], ...]
     latency_profile: str = "instant"
+    has_mentions: bool = False
 
 
 def expected_of(scenario: Scenario) -> Expected:
@@ -33,6 +34,7 @@ def expected_of(scenario: Scenario) -> Expected:
         said=known_words(scenario.stimulus_text),
         calls=tuple((call.tool, call.args) for call in scenario.expect.calls),
         latency_profile=scenario.latency_profile or "instant",
+        has_mentions=bool(scenario.expect.mentions),
     )
 
 
@@ -42,7 +44,7 @@ def expected_by_scores(result: Result, held: Conversation | None) -> Expected | 
         return None
     said = known_words("\n".join(u.text for u in held.utterances)) if held else ""
     calls = tuple((pair.tool, {a.name: a.expected for a in pair.arguments}) for pair in result.scorecard.pairs)
-    return Expected(said=said, calls=calls)
+    return Expected(said=said, calls=calls, has_mentions="mentions" in result.scorecard.diagnostics)
 
 
 def metadata(result: Result, expected: Expected) -> Json:
@@ -60,7 +62,12 @@ def metadata(result: Result, expected: Expected) -> Json:
         "num_expected_calls": len(expected.calls),
         "state_rollback_test": facts.state_rollback,
         "latency_profile": expected.latency_profile,
-        OUR_KEY: {"stimulus": facts.stimulus},
+        OUR_KEY: {
+            "stimulus": facts.stimulus,
+            "suite": facts.suite,
+            "has_retraction": facts.has_retraction,
+            "has_mentions": expected.has_mentions,
+        },
     }
 
 
@@ -105,7 +112,12 @@ def _measured(result: Result, held: Conversation | None, began: float | None) ->
         "transcript": record.transcript if record else "",
         "asr_chunks": [_chunk(*word) for word in record.words] if record else [],
         "actual_tool_calls": logged,
-        OUR_KEY: {"scenario_sha256": result.facts.scenario_sha256, "rejected_calls": others},
+        OUR_KEY: {
+            "scenario_sha256": result.facts.scenario_sha256,
+            "clock": result.agent.clock,
+            "transcript_source": held.transcript_source if held else None,
+            "rejected_calls": others,
+        },
     }
 
 

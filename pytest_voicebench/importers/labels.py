@@ -53,7 +53,7 @@ def read_labels(scenario_id: str, data: Mapping[str, Json], remarks: list[str]) 
     if difficulty not in DIFFICULTIES:
         difficulty = None
         _leave_out(scenario_id, "difficulty", data.get("difficulty"), remarks)
-    title, ours = data.get("title"), data.get(OUR_KEY)
+    title = data.get("title")
     return Labels(
         id=scenario_id,
         folder=scenario_id,
@@ -65,9 +65,15 @@ def read_labels(scenario_id: str, data: Mapping[str, Json], remarks: list[str]) 
         disfluency=_disfluency(scenario_id, data.get("disfluency_features"), remarks),
         state_rollback=data.get("state_rollback_test") is True,
         latency_profile=_name(scenario_id, "latency_profile", data.get("latency_profile"), remarks),
-        is_synthetic=isinstance(ours, dict) and ours.get("stimulus") == "synthetic",
+        is_synthetic=ours_of(data).get("stimulus") == "synthetic",
         unusable=unusable,
     )
+
+
+def ours_of(data: Mapping[str, Json]) -> Mapping[str, Json]:
+    """What our own export added to a file; nothing in a file that somebody else wrote."""
+    ours = data.get(OUR_KEY)
+    return ours if isinstance(ours, dict) else {}
 
 
 def _calls(value: Json) -> tuple[tuple[tuple[str, Mapping[str, Json]], ...], str | None]:

@@ -126,7 +126,6 @@ def _write_run(
         "rules": dict(RULES),
         "suites": suite_hashes(planned),
     }
-    stage.mkdir(parents=True)
     lost = () if is_own_suite else lost_in_the_layout(release)
     notices = (*release.remarks, *lost)
     write_plan(stage, Plan(collected=len(items), items=planned, header=header, notices=notices))

@@ -117,7 +117,7 @@ def breakdown(key: str, title: str, blocks: Sequence[Sequence[AgentSummary]]) ->
 
 
 def by_speaker(title: str, blocks: Sequence[Sequence[AgentSummary]]) -> Iterator[Grid]:
-    """The breakdown of speakers with several items, long ids cut short; a note counts the others: one item is no rate."""
+    """Speakers with several items, long ids cut short; a note counts the others, since one item makes no rate."""
     groups = [
         (name, s.counts.planned) for block in blocks for a in block for name, s in a.by.get("speaker", {}).items()
     ]

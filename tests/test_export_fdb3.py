@@ -222,6 +222,17 @@ def test_words_and_issues_that_were_unknown_stay_so_through_a_round_trip(tmp_pat
     assert [r.official for r in second.results] == [r.official for r in first.results]
 
 
+def test_a_known_issue_comes_back_as_the_run_had_it(run: SavedRun, tmp_path: Path) -> None:
+    first = replace(run.results[0], facts=replace(run.results[0].facts, known_issue="nobody says so"))
+    export_run(replace(run, results=(first, *run.results[1:])), tmp_path / "out")
+    for path in (tmp_path / "out").glob("travel_02_*/metadata.json"):  # a place that the request does not name
+        data = read_json_object(path)
+        data["dialogue"][0]["user"] = "Book it, please."
+        path.write_text(json.dumps(data), encoding="utf-8")
+    back = import_results(read_release(tmp_path / "out"), tmp_path / "back", provider="simulated")
+    assert [r.facts.known_issue for r in back.results] == ["nobody says so", None, None]
+
+
 def test_a_round_trip_beside_its_suite_gives_the_same_scenario(tmp_path: Path) -> None:
     result(add(tmp_path / "release", data=metadata(text="")))
     import_release(read_release(tmp_path / "release"), tmp_path / "suite")

@@ -73,7 +73,7 @@ def _by_speaker(**items: int) -> str:
     by = {name.lstrip("_"): scores(1, n, taken=n, interrupted=0, f1=1.0) for name, n in items.items()}
     agent = an_agent()
     page = render(a_summary(replace(agent, by={**agent.by, "speaker": by})), color=False)
-    return page[page.index("By speaker") :].split("\n\n")[0]
+    return page[page.index("By speaker") :].split("\n\n")[0].rstrip("\n")
 
 
 def test_speakers_with_one_item_each_are_a_line_and_no_table() -> None:

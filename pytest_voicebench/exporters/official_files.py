@@ -65,6 +65,7 @@ def metadata(result: Result, expected: Expected) -> Json:
         OUR_KEY: {
             "stimulus": facts.stimulus,
             "suite": facts.suite,
+            "known_issue": facts.known_issue,
             "has_retraction": facts.has_retraction,
             "has_mentions": expected.has_mentions,
         },

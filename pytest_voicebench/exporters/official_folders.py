@@ -110,7 +110,7 @@ def _export(run: SavedRun, result: Result, stage: Path, provider: str, scenarios
     if recording is not None:
         _write_wav(folder / INPUT_NAME, recording.user)
         _write_wav(folder / f"output_{provider}.wav", recording.agent)
-    elif (audio := _stimulus(result, scenarios)) is not None:
+    elif (audio := _stimulus(result, held, scenarios)) is not None:
         shutil.copyfile(audio, folder / INPUT_NAME)
     found.items += 1
     if provider not in found.providers:
@@ -138,8 +138,10 @@ def _recording(run: SavedRun, result: Result, found: Exported) -> Recording | No
         return None
 
 
-def _stimulus(result: Result, scenarios: Scenarios) -> Path | None:
-    """The recording that the user's side was, where the run kept none, byte for byte: the same scenario comes back."""
+def _stimulus(result: Result, held: Conversation | None, scenarios: Scenarios) -> Path | None:
+    """Of an imported run that kept no sound, the user's recording as it was: its first sample began the session."""
+    if held is None or held.reported is None:
+        return None
     scenario = scenarios.get((result.facts.scenario_id, result.facts.scenario_sha256))
     audio = scenario.steps[0].audio if scenario is not None and len(scenario.steps) == 1 else None
     return audio if isinstance(audio, Path) and audio.is_file() else None

@@ -41,6 +41,8 @@ class Labels:
     state_rollback: bool = False
     latency_profile: str | None = None
     is_synthetic: bool = False  # our own export says so of runs whose user was no person
+    known_issue: str | None = None
+    is_judged: bool = False  # our own export says whether its labels look wrong; `known_issue` is the answer
     unusable: str | None = None  # why its expected calls cannot be read
 
 
@@ -65,6 +67,8 @@ def read_labels(scenario_id: str, data: Mapping[str, Json], remarks: list[str]) 
         disfluency=_disfluency(scenario_id, data.get("disfluency_features"), remarks),
         state_rollback=data.get("state_rollback_test") is True,
         latency_profile=_name(scenario_id, "latency_profile", data.get("latency_profile"), remarks),
+        known_issue=_line(ours_of(data).get("known_issue")),
+        is_judged="known_issue" in ours_of(data),
         is_synthetic=ours_of(data).get("stimulus") == "synthetic",
         unusable=unusable,
     )
@@ -115,6 +119,10 @@ def _disfluency(scenario_id: str, value: Json, remarks: list[str]) -> tuple[str,
         else:
             _leave_out(scenario_id, "disfluency_features", word, remarks)
     return tuple(dict.fromkeys(found))
+
+
+def _line(value: Json) -> str | None:
+    return " ".join(value.split()) or None if isinstance(value, str) else None
 
 
 def _name(scenario_id: str, key: str, value: Json, remarks: list[str]) -> str | None:

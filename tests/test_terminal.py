@@ -14,7 +14,6 @@ from summaries import a_mute_agent, a_summary, an_agent, rate, scores
 
 from pytest_voicebench.summary import Summary, SurplusRow
 from pytest_voicebench.writers.cells import rate_cells
-from pytest_voicebench.writers.grid import Grid, grid_lines, plain
 from pytest_voicebench.writers.plain_text import columns, encodable, one_line, pad
 from pytest_voicebench.writers.terminal import render, render_short
 
@@ -86,12 +85,6 @@ def test_speakers_are_shown_by_short_ids_where_these_differ() -> None:
     assert [line.split()[0] for line in lines[2:5]] == ["43c250a4", "872ba0d4", "anna"]
     assert lines[5:] == ["  and 1 more with one item each"]
     assert one in _by_speaker(**{f"_{one}": 2, f"_{like_one}": 2})
-
-
-@pytest.mark.parametrize(("further", "told"), [(1, "1 column does not"), (2, "2 columns do not")])
-def test_columns_that_do_not_fit_are_counted_in_good_grammar(further: int, told: str) -> None:
-    grid = Grid(title="t", head=("a", *("x" * 40,) * further), rows=[])
-    assert grid_lines(grid, width=39, paint=plain)[-1] == f"  {told} fit into 39"
 
 
 def test_silence_causes_and_surplus_calls_are_in_the_short_tables_where_there_are_any() -> None:

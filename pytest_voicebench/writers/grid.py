@@ -53,12 +53,8 @@ def grid_lines(grid: Grid, *, width: int, paint: Paint) -> list[str]:
         lines.append(paint(one_line(_group_line(grid, widths), width), "bold"))
     head, *body = [one_line(_line(row[:kept], widths[:kept]), width) for row in table]
     lines += [paint(head, "dim")] * bool(head.strip()) + body
-    left_out = [_left_out(len(widths) - kept, width)] if kept < len(widths) else []
+    left_out = [f"{len(widths) - kept} columns do not fit into {width}"] if kept < len(widths) else []
     return lines + [paint(one_line("  " + note, width), "dim") for note in (*grid.notes, *left_out)]
-
-
-def _left_out(number: int, width: int) -> str:
-    return f"{number} column{' does' if number == 1 else 's do'} not fit into {width}"
 
 
 def _fitting(widths: list[int], width: int) -> int:

@@ -212,7 +212,8 @@ class Reported:
     """What a result file of the official scripts says of its own conversation, as written there.
 
     Times are seconds from the start of its stream, of any sign, and belong to the official scores only: 0 can mean
-    unknown, and a number can stand for silence. `words` and `user_words` are (text, start, end). `call_starts_s` are
+    unknown, and a number can stand for silence. `words` and `user_words` are (text, start, end); `user_transcript` is
+    what its recogniser made of the user, None where the file does not say. `call_starts_s` are
     the starts of the logged calls, finer than a tick, in the log's order; empty where the calls' own times will do.
     """
 
@@ -223,6 +224,7 @@ class Reported:
     transcript: str = ""
     words: tuple[tuple[str, float | None, float | None], ...] = ()
     user_words: tuple[tuple[str, float | None, float | None], ...] = ()
+    user_transcript: str | None = None
     call_starts_s: tuple[float | None, ...] = ()
 
 

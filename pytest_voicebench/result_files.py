@@ -125,6 +125,12 @@ def mark_latest(run_folder: Path) -> None:
     write_atomically(run_folder.parent / LATEST_NAME, run_folder.name.encode() + b"\n")
 
 
+def mark_latest_in(reports: Path, run_folder: Path) -> None:
+    """`mark_latest` for a run that lies in `reports`; elsewhere nobody looks for the newest."""
+    if run_folder.resolve().parent == reports.resolve():
+        mark_latest(run_folder)
+
+
 def find_run(run: str, reports: Path = Path("reports")) -> Path:
     """The folder of a run given as a folder, as its name below `reports`, or as `latest`. Raises RunUnreadable."""
     if run == LATEST_NAME or Path(run) == reports / LATEST_NAME:

@@ -13,14 +13,16 @@ from typing import Any
 
 import pytest
 import soundfile
+from release_folders import ANNA, PROVIDER, add, metadata, result
 from results import a_result, a_run
 from suites_for_pytest import scenario_yaml, write_suite
 
 from pytest_voicebench.__main__ import main
-from pytest_voicebench.conversation import Call, Conversation, to_ticks
+from pytest_voicebench.conversation import Call, Conversation, Transcribed, Word, to_ticks
 from pytest_voicebench.conversation_files import load_conversation, save_conversation
 from pytest_voicebench.exporters.official_folders import ExportRefused, export_run, provider_name
-from pytest_voicebench.importers.release import read_release
+from pytest_voicebench.importers.release import read_json_object, read_release
+from pytest_voicebench.importers.release_suite import import_release
 from pytest_voicebench.importers.result_run import folder_speaker, import_results
 from pytest_voicebench.result_files import find_run
 from pytest_voicebench.saved_run import SavedRun, load_run
@@ -170,6 +172,77 @@ def test_without_the_suite_folders_are_scored_by_their_own_labels_and_stay_synth
     back = import_results(read_release(tmp_path / "out"), tmp_path / "back", provider="simulated")
     assert [r.outcome for r in back.results] == ["passed"] * 3
     assert {r.facts.stimulus for r in back.results} == {"synthetic"}
+
+
+def test_an_import_of_our_export_says_what_the_run_was_and_what_did_not_come_back(
+    held: Path, run: SavedRun, tmp_path: Path
+) -> None:
+    def spoken(one: Conversation) -> Conversation:
+        at = one.agent_speech[0] if one.agent_speech else None
+        assert at is not None
+        words = (Word(text="booked", start_ticks=at.start_ticks, end_ticks=at.end_ticks),)
+        text = Transcribed(speaker="agent", text="booked", at_ticks=at.start_ticks, words=words, heard_text="booked")
+        return replace(one, transcripts=(text,))
+
+    for name in ("travel_01", "travel_02-a", "travel_02-b"):
+        changed_conversation(run, name, spoken)
+    facts = run.results[0].facts
+    first = replace(run.results[0], facts=replace(facts, has_retraction=True))
+    run = replace(run, results=(first, *run.results[1:]))
+    export_run(run, tmp_path / "out")
+    back = import_results(read_release(tmp_path / "out"), tmp_path / "back", provider="simulated")
+    assert {r.facts.suite for r in back.results} == {facts.suite} != {"fdb3_official"}
+    assert {r.agent.clock for r in back.results} == {"virtual"} == {r.agent.clock for r in run.results}
+    assert {r.transcript_source for r in back.results} == {"provider"}
+    assert back.plan.notices == (
+        "values taken back (1): the layout cannot hold them; to score them give --suite, the suite they came from",
+    )
+    own = import_results(read_release(tmp_path / "out"), tmp_path / "o", provider="simulated", suite=held / "suites")
+    assert own.plan.notices == ()
+
+
+def test_words_and_issues_that_were_unknown_stay_so_through_a_round_trip(tmp_path: Path) -> None:
+    wrong = [{"function": "track_order", "args": {"order_id": "Q77", "tool_lacks": "this"}}]
+    result(add(tmp_path / "release", data=metadata("shop_01", text="")))
+    result(add(tmp_path / "release", data=metadata("shop_02", text="", expected_tool_calls=wrong)))
+    import_release(read_release(tmp_path / "release"), tmp_path / "suite")
+    first = import_results(read_release(tmp_path / "release"), tmp_path / "1", provider=PROVIDER)
+    export_run(first, tmp_path / "out")
+    assert read_json_object(tmp_path / "out" / f"shop_01_{ANNA}" / "metadata.json")["dialogue"][0]["user"] == ""
+    file = exported(tmp_path / "out")[f"shop_01_{ANNA}"]
+    original = exported(tmp_path / "release")[f"shop_01_{ANNA}"]
+    for key in ("input_transcript", "input_asr_chunks", "user_speech_end_rel", "transcript", "asr_chunks"):
+        assert file[key] == original[key]
+    second = import_results(read_release(tmp_path / "out"), tmp_path / "2", provider=PROVIDER)
+    issues = [[r.facts.known_issue for r in run.results] for run in (first, second)]
+    assert issues[0] == issues[1]
+    assert issues[0][0] is None
+    assert issues[0][1] is not None
+    assert [r.facts.expect_sha256 for r in second.results] == [r.facts.expect_sha256 for r in first.results]
+    assert [r.official for r in second.results] == [r.official for r in first.results]
+
+
+def test_a_known_issue_comes_back_as_the_run_had_it_and_is_not_judged_anew(tmp_path: Path) -> None:
+    for name in ("shop_01", "shop_02"):
+        result(add(tmp_path / "release", data=metadata(name, text="Where is my order?")))
+    first = import_results(read_release(tmp_path / "release"), tmp_path / "1", provider=PROVIDER)
+    assert all(r.facts.known_issue for r in first.results)
+    kept, cleared = first.results
+    cleared = replace(cleared, facts=replace(cleared.facts, known_issue=None))
+    export_run(replace(first, results=(kept, cleared)), tmp_path / "out")
+    second = import_results(read_release(tmp_path / "out"), tmp_path / "2", provider=PROVIDER)
+    assert [r.facts.known_issue for r in second.results] == [kept.facts.known_issue, None]
+
+
+def test_a_round_trip_beside_its_suite_gives_the_same_scenario(tmp_path: Path) -> None:
+    result(add(tmp_path / "release", data=metadata(text="")))
+    import_release(read_release(tmp_path / "release"), tmp_path / "suite")
+    release, suite = read_release(tmp_path / "release"), tmp_path / "suite"
+    first = import_results(release, tmp_path / "1", provider=PROVIDER, suite=suite)
+    export_run(first, tmp_path / "out", suites=[tmp_path / "suite"])
+    second = import_results(read_release(tmp_path / "out"), tmp_path / "2", provider=PROVIDER)
+    assert second.results[0].facts.scenario_sha256 == first.results[0].facts.scenario_sha256
+    assert second.results[0].scorecard == first.results[0].scorecard
 
 
 def test_items_that_were_not_measured_are_exported_as_such(tmp_path: Path, held: Path, run: SavedRun) -> None:

@@ -19,10 +19,10 @@ from release_folders import ANNA, BERT, ORDER, USER_END_S, add, metadata, reques
 from voice import silence, spoken
 
 from pytest_voicebench.__main__ import main
-from pytest_voicebench.audio import RATE_HZ
+from pytest_voicebench.audio import RATE_HZ, Audio
 from pytest_voicebench.importers import release_suite
 from pytest_voicebench.importers.labels import read_labels
-from pytest_voicebench.importers.recording_timing import read_voice, spoken_part
+from pytest_voicebench.importers.recording_timing import loud_part, read_voice, spoken_part
 from pytest_voicebench.importers.release import ImportRefused, read_release
 from pytest_voicebench.importers.release_suite import import_release, shipped_files
 from pytest_voicebench.importers.suite_text import quoted
@@ -168,7 +168,7 @@ def test_what_is_not_understood_is_named_and_counted(tmp_path: Path, capsys: pyt
     benchmark = {"scenarios": [metadata("shop_01"), metadata("shop_08"), {"id": 7}]}
     (tmp_path / "benchmark_data_v2.json").write_text(json.dumps(benchmark), encoding="utf-8")
     assert main(["import", "fdb3", str(tmp_path), "--out", str(tmp_path / "out")]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = capsys.readouterr().out.replace("\n    ", " ").splitlines()  # long ones are wrapped
     assert lines[0] == f"3 scenarios, 1 recording of 1 speaker: {tmp_path / 'out'}"
     assert lines[1] == "without a recording, skipped: 2: shop_02, shop_08"
     assert lines[2] == "not imported: 7"
@@ -194,11 +194,52 @@ def test_a_folder_without_metadata_is_described_by_the_benchmark_file(tmp_path: 
 
 def test_a_silent_recording_is_named_and_its_scenario_skipped(tmp_path: Path) -> None:
     folder = add(tmp_path)
+    add(tmp_path, data=metadata("shop_02"))
     write_wav(folder / "input.wav", silence(3.0))
     found = import_release(read_release(tmp_path), tmp_path / "out")
     assert found.left_out == [f"shop_01_{ANNA}/input.wav: no speech was detected in it"]
-    (scenario,) = load_suite(tmp_path / "out" / "ecommerce_support.yaml").scenarios
-    assert scenario.skip == "no recording"
+    skipped, _ = load_suite(tmp_path / "out" / "ecommerce_support.yaml").scenarios
+    assert skipped.skip == "no recording"
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (lambda path: path.unlink(), f"shop_01_{ANNA}: no input.wav"),
+        (lambda path: write_wav(path, silence(3.0)), f"shop_01_{ANNA}/input.wav: no speech was detected in it"),
+    ],
+)
+def test_a_release_without_a_usable_recording_is_refused_and_leaves_no_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], spoil: Callable[[Path], object], reason: str
+) -> None:
+    spoil(add(tmp_path / "release") / "input.wav")
+    assert main(["import", "fdb3", str(tmp_path / "release"), "--out", str(tmp_path / "new" / "suites" / "x")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith(f"holds no recording that can be used, so nothing could run: {reason}")
+    assert {p.name for p in tmp_path.iterdir()} == {"release"}
+
+
+def test_long_lists_are_wrapped_to_100_columns_and_no_word_of_them_is_broken(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [f"shop_{n:02}" for n in range(30)]
+    add(tmp_path / "release", data=metadata("shop_99"))
+    (tmp_path / "release" / "benchmark_data_v2.json").write_text(
+        json.dumps({"scenarios": [metadata(n) for n in names]})
+    )
+    assert main(["import", "fdb3", str(tmp_path / "release"), "--out", str(tmp_path / "out")]) == 0
+    lines = capsys.readouterr().out.splitlines()[1:-1]
+    assert max(map(len, lines)) <= 100
+    assert " ".join(" ".join(lines).split()) == f"without a recording, skipped: 30: {', '.join(names)}"
+
+
+def test_an_end_inside_a_frame_of_10_ms_is_the_end_of_that_frame() -> None:
+    rng = np.random.default_rng(1)
+    samples = rng.integers(-8, 9, size=16_000 * 3).astype(np.int16)
+    for end, expected_s in ((32_000, 2.0), (32_001, 2.01)):  # one sample of the sound at 2.0 s: it is there, and counts
+        sound = samples.copy()
+        sound[8_000:end] = 6_000
+        assert loud_part(Audio(samples=sound, rate_hz=16_000)) == ((0.5, expected_s),)
 
 
 def _header_of_length_0(path: Path) -> None:
@@ -254,9 +295,10 @@ UNUSABLE: list[tuple[Callable[[Path], object], str]] = [  # N5, N7
 @pytest.mark.parametrize(("spoil", "reason"), UNUSABLE)
 def test_a_recording_that_cannot_be_used_is_named(tmp_path: Path, spoil: Callable[[Path], object], reason: str) -> None:
     folder = add(tmp_path)
+    add(tmp_path, data=metadata("shop_02"))
     spoil(folder / "input.wav")
     found = import_release(read_release(tmp_path), tmp_path / "out")
-    assert found.recordings == 0
+    assert found.recordings == 1
     assert len(found.left_out) == 1
     assert found.left_out[0].startswith(f"shop_01_{ANNA}/input.wav: ")
     assert reason in found.left_out[0]
@@ -264,6 +306,7 @@ def test_a_recording_that_cannot_be_used_is_named(tmp_path: Path, spoil: Callabl
 
 def test_a_link_out_of_the_release_is_not_followed(tmp_path: Path) -> None:
     folder = add(tmp_path / "release")
+    add(tmp_path / "release", data=metadata("shop_02"))
     (folder / "input.wav").rename(tmp_path / "elsewhere.wav")
     (folder / "input.wav").symlink_to(tmp_path / "elsewhere.wav")
     found = import_release(read_release(tmp_path / "release"), tmp_path / "out")
@@ -502,6 +545,8 @@ def test_whatever_the_metadata_holds_it_becomes_a_suite_or_a_line(tmp_path: Path
     folder = root / f"shop_01_{ANNA}"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "metadata.json").write_text(json.dumps({**metadata(), **changes}), encoding="utf-8")
+    if not (folder / "input.wav").exists():
+        write_wav(folder / "input.wav", request())
     release = read_release(root)
     if not release.folders or read_labels("shop_01", release.folders[0].metadata or {}, []).unusable:
         with pytest.raises(ImportRefused, match="holds no scenario that can be imported"):

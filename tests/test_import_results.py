@@ -29,6 +29,7 @@ from release_folders import (
     request,
     result,
 )
+from results import a_result, a_run
 from shared_data import RECORDINGS, SHARED, needs_recordings
 from voice import silence, spoken
 
@@ -41,6 +42,7 @@ from pytest_voicebench.importers.release import ImportRefused, read_release
 from pytest_voicebench.importers.release_suite import import_release
 from pytest_voicebench.importers.result_run import import_results
 from pytest_voicebench.result import Result
+from pytest_voicebench.result_files import find_run
 from pytest_voicebench.saved_run import SavedRun, load_run
 from pytest_voicebench.writers.junit import JUNIT_NAME
 
@@ -412,13 +414,60 @@ def test_the_terminal_names_what_was_wrong(
         "warnings: 1",
         f"  shop_01-{BERT}: speech from word times",
     ]
-    assert main(["report", f"{PROVIDER}-imported", "--scores", "official"]) == 0
+    assert lines[-2:] == [
+        "official: Pass 0.500 1/2, F1 1.000 (n=1), argument accuracy 1.000 (n=1), response latency s 1.700 (n=1)",
+        f"official tables: python -m pytest_voicebench report {PROVIDER}-imported --scores official",
+    ]
+    assert main(["report", "latest", "--scores", "official"]) == 0
     assert main(["import", "fdb3-results", str(root), "--provider", "../x"]) == 2
     assert main(["import", "fdb3-results", str(root), "--provider", PROVIDER]) == 2
     assert capsys.readouterr().err.splitlines() == [
         "import: --provider '../x': letters, digits, _, - and . only, as in result_NAME.json",
-        f"import: reports/{PROVIDER}-imported: exists already; give another folder with --out",
+        f"import: reports/{PROVIDER}-imported: exists already; give --force to replace it, "
+        "or another folder with --out",
     ]
+
+
+def test_an_import_is_replaced_on_request_and_a_run_that_no_import_wrote_never(root: Path) -> None:
+    path = result(add(root))
+    run = run_of(root)
+    (run.folder / "note.txt").write_text("x", encoding="utf-8")
+    path.write_text("{", encoding="utf-8")
+    again = run_of(root, force=True)
+    assert [r.outcome for r in again.results] == ["error"]
+    assert not (run.folder / "note.txt").exists()
+    other = a_run(root.parent / "other", a_result("a"))
+    with pytest.raises(ImportRefused, match="not a run that an import wrote"):
+        import_results(read_release(root), other, provider=PROVIDER, force=True)
+    assert load_run(other).results
+
+
+def test_an_import_is_the_latest_run_only_where_runs_are(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result(add(root))
+    reports, elsewhere = root.parent / "reports", root.parent / "elsewhere"
+    argv = ["import", "fdb3-results", str(root), "--provider", PROVIDER, "--reports", str(reports)]
+    assert main([*argv, "--out", str(elsewhere / "x")]) == 0
+    assert not (elsewhere / "latest").exists()
+    assert main(argv) == 0
+    assert find_run("latest", reports) == reports / f"{PROVIDER}-imported"
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.endswith(f"report {reports / f'{PROVIDER}-imported'} --scores official")
+
+
+@pytest.mark.parametrize(
+    ("others", "there"),
+    [(("b", "a.1"), "there is: a.1, b"), ((), "there is no result file at all")],
+)
+def test_a_provider_that_no_folder_knows_is_refused_and_leaves_no_folder(
+    root: Path, capsys: pytest.CaptureFixture[str], others: tuple[str, ...], there: str
+) -> None:
+    folder = add(root)
+    for name in others:
+        (folder / f"result_{name}.json").write_text("{}", encoding="utf-8")
+    out = root.parent / "reports" / "run"
+    assert main(["import", "fdb3-results", str(root), "--provider", "gpt", "--out", str(out)]) == 2
+    assert capsys.readouterr().err == f"import: no result_gpt.json in any folder of {root}; {there}\n"
+    assert {p.name for p in root.parent.iterdir()} == {"release"}
 
 
 @needs_recordings

@@ -13,6 +13,7 @@ from strict_junit import strict_errors
 from pytest_voicebench.commands import merge as command
 from pytest_voicebench.merging import MergeRefused, lay_over, merge_text, write_merge
 from pytest_voicebench.result import Outcome, Result
+from pytest_voicebench.result_files import find_run
 from pytest_voicebench.saved_run import SavedRun, load_run
 
 
@@ -163,6 +164,11 @@ def test_the_command_says_what_it_took_and_prints_the_tables(
     assert f"written to {tmp_path / 'run+rerun'}\n" in out
     assert "planned 3 = 1 passed + 2 failed" in out
     assert "merged   1 of 3 items from rerun laid over run" in out
+    assert find_run("latest", tmp_path) == tmp_path / "run+rerun"
+    assert (
+        command.run(["run", "--replace", "rerun", "--reports", str(tmp_path), "--out", str(tmp_path / "x" / "y")]) == 0
+    )
+    assert not (tmp_path / "x" / "latest").exists()
 
 
 @pytest.mark.parametrize(

@@ -295,6 +295,21 @@ def test_a_run_made_earlier_is_judged_by_the_command_and_the_report_shows_it(fol
     assert {p.name for p in before if before[p] != after[p]} == {"summary.json"}
 
 
+def test_a_judge_that_answers_nothing_is_a_failure_of_the_command_and_one_answer_is_none(
+    folder: Path, run: Run
+) -> None:
+    suite(folder)
+    run(PASSING)
+    with judge_server(lambda request: Reply(content="Yes, nothing is missing")) as double:
+        asked = command(folder, "judge", "--judge=mute,retries=0", url=double.url)
+    assert asked.returncode == 1, asked.stderr
+    assert asked.stderr == "judge: no question was answered: 6 not_json\n"
+    assert "Judge mute" in asked.stdout
+    with judge_server(lambda request: Reply(content="no") if len(double.seen) > 1 else yes(request)) as double:
+        some = command(folder, "judge", "--judge=curt,retries=0,parallel=1", url=double.url)
+    assert some.returncode == 0, some.stderr
+
+
 def test_two_judges_stand_side_by_side_and_the_same_one_costs_nothing_the_second_time(folder: Path, run: Run) -> None:
     suite(folder)
     run(PASSING)

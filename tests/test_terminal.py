@@ -11,7 +11,7 @@ import pytest
 from golden import FOLDER, check_golden
 from hypothesis import given
 from hypothesis import strategies as st
-from summaries import a_mute_agent, a_summary, an_agent, rate
+from summaries import a_mute_agent, a_summary, an_agent, rate, scores
 
 from pytest_voicebench.summary import Summary, SurplusRow
 from pytest_voicebench.writers.cells import rate_cells
@@ -67,6 +67,26 @@ def test_the_short_head_has_at_most_six_lines_with_stimulus_and_judge(agents: in
 def test_what_few_look_at_is_not_in_the_short_tables(title: str) -> None:
     assert title in render(a_summary(), color=False)
     assert title not in render_short(a_summary(), color=False)
+
+
+def _by_speaker(**items: int) -> str:
+    """The part of the page on speakers who have so many items."""
+    by = {name.lstrip("_"): scores(1, n, taken=n, interrupted=0, f1=1.0) for name, n in items.items()}
+    agent = an_agent()
+    page = render(a_summary(replace(agent, by={**agent.by, "speaker": by})), color=False)
+    return page[page.index("By speaker") :].split("\n\n")[0].rstrip("\n")
+
+
+def test_speakers_with_one_item_each_are_a_line_and_no_table() -> None:
+    assert _by_speaker(a=1, b=1) == "By speaker: no speaker has more than one item"
+
+
+def test_speakers_are_shown_by_short_ids_where_these_differ() -> None:
+    one, two, like_one = "43c250a47166d2a59dcbdbbf", "_872ba0d47944536060128795", "43c250a4ffffffffffffffff"
+    lines = _by_speaker(**{f"_{one}": 2, two: 3, "anna": 2, "b": 1}).splitlines()
+    assert [line.split()[0] for line in lines[2:5]] == ["43c250a4", "872ba0d4", "anna"]
+    assert lines[5:] == ["  and 1 more with one item each"]
+    assert one in _by_speaker(**{f"_{one}": 2, f"_{like_one}": 2})
 
 
 def test_silence_causes_and_surplus_calls_are_in_the_short_tables_where_there_are_any() -> None:

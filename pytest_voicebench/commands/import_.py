@@ -7,17 +7,20 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import wrap
 
 from pytest_voicebench.codec import CodecError
 from pytest_voicebench.commands.report import print_tables
 from pytest_voicebench.importers.release import ImportRefused, read_release
 from pytest_voicebench.importers.release_suite import DEFAULT_NAME, ImportedSuite, import_release
 from pytest_voicebench.importers.result_run import import_results
-from pytest_voicebench.result_files import RunUnreadable
+from pytest_voicebench.result_files import RunUnreadable, mark_latest_in
 from pytest_voicebench.saved_run import SavedRun
+from pytest_voicebench.writers.official_tables import official_headlines
 from pytest_voicebench.writers.plain_text import encodable, one_line
 
 MOST_LINES = 20
+WIDTH = 100
 _PROVIDER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,60}")
 
 _RELEASE = "the folder of the official release: fdb_v3_data_released, or the one that holds it"
@@ -51,7 +54,9 @@ def _parser() -> argparse.ArgumentParser:
     results.add_argument(
         "--suite", type=Path, metavar="FOLDER", help="scenarios to score by (default: DIR's own labels)"
     )
-    results.add_argument("--out", type=Path, metavar="RUN", help="the run's folder (default: reports/NAME-imported)")
+    results.add_argument("--out", type=Path, metavar="RUN", help="the run's folder (default: NAME-imported in reports)")
+    results.add_argument("--reports", type=Path, default=Path("reports"), help="where runs are (default: reports)")
+    results.add_argument("--force", action="store_true", help="replace a run that an earlier import wrote there")
     results.set_defaults(work=_import_results)
     return parser
 
@@ -61,19 +66,30 @@ def _import_results(options: argparse.Namespace) -> int:
         raise ImportRefused(
             f"--provider {options.provider!r}: letters, digits, _, - and . only, as in result_NAME.json"
         )
-    out = options.out or Path("reports", f"{options.provider}-imported")
+    out = options.out or options.reports / f"{options.provider}-imported"
     run = import_results(
         read_release(options.directory),
         out,
         provider=options.provider,
         side=options.agent_channel,
         suite=options.suite,
+        force=options.force,
         progress=_progress,
     )
+    mark_latest_in(options.reports, out)
+    summary = run.summary()
     for line in result_lines(run, out):
         _print(line)
-    print_tables(run.summary())
+    print_tables(summary)
+    for line in ("", *official_headlines(summary.official), _next_command(out, options.reports)):
+        _print(line)
     return 0
+
+
+def _next_command(out: Path, reports: Path) -> str:
+    """By the name where `report` finds it by name."""
+    is_there = out.resolve().parent == Path("reports").resolve() == reports.resolve()
+    return f"official tables: python -m pytest_voicebench report {out.name if is_there else out} --scores official"
 
 
 def result_lines(run: SavedRun, out: Path) -> list[str]:
@@ -117,7 +133,7 @@ def suite_lines(found: ImportedSuite, out: Path) -> list[str]:
         f"{_counted(found.speakers, 'speaker')}: {out}"
     ]
     if found.unspoken:
-        lines.append(f"without a recording, skipped: {len(found.unspoken)}: {', '.join(found.unspoken)}")
+        lines += _wrapped(f"without a recording, skipped: {len(found.unspoken)}: {', '.join(found.unspoken)}")
     lines += _block("not imported", found.left_out)
     lines += _block("known issues", [f"{name}: {reason}" for name, reason in found.known_issues.items()])
     lines += _block("remarks", _grouped([remark.partition(": ")[::2] for remark in found.remarks]))
@@ -131,9 +147,16 @@ def suite_lines(found: ImportedSuite, out: Path) -> list[str]:
 def _block(title: str, lines: Sequence[str]) -> list[str]:
     if not lines:
         return []
-    shown = [f"  {line}" for line in lines[:MOST_LINES]]
+    shown = [part for line in lines[:MOST_LINES] for part in _wrapped(f"  {line}")]
     more = [f"  and {len(lines) - MOST_LINES} more"] if len(lines) > MOST_LINES else []
     return [f"{title}: {len(lines)}", *shown, *more]
+
+
+def _wrapped(line: str) -> list[str]:
+    """The line on as many of 100 columns as it takes; a path or an id is never broken."""
+    return wrap(
+        line, WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False, replace_whitespace=False
+    )
 
 
 def _counted(number: int, noun: str) -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_voicebench.codec import CodecError
 from pytest_voicebench.commands.report import print_tables
+from pytest_voicebench.judgement import Judgement
 from pytest_voicebench.judging.cache import CACHE_NAME, VerdictCache
 from pytest_voicebench.judging.settings import JudgeSettingsError, endpoint_of, judge_of, parse_judge
 from pytest_voicebench.judging.stage import judge_run
@@ -25,6 +28,7 @@ JUDGE_HELP = (
 def run(argv: list[str]) -> int:
     """Write judgements.jsonl and summary.json of the run anew and print its tables (0); 2 with one line if it cannot.
 
+    1, and a line that says so, where there were questions and this judge answered none.
     Ctrl-C ends the judging: what was not judged is counted, and another call asks for it (130).
     """
     parser = argparse.ArgumentParser(prog="python -m pytest_voicebench judge", description=__doc__)
@@ -46,8 +50,18 @@ def run(argv: list[str]) -> int:
     for note in judged.notes:
         print(one_line(f"note: {note}"), file=sys.stderr)
     print_tables(summary)
-    judge = judge_of(settings, endpoint)
-    return 130 if any(one.judge == judge and one.unjudged == "interrupted" for one in judgements) else 0
+    return _status([one for one in judgements if one.judge == judge_of(settings, endpoint)])
+
+
+def _status(judgements: Sequence[Judgement]) -> int:
+    causes = Counter(one.unjudged for one in judgements if one.unjudged is not None)
+    if causes["interrupted"]:
+        return 130
+    if not judgements or causes.total() < len(judgements):
+        return 0
+    told = ", ".join(f"{number} {cause}" for cause, number in causes.most_common())
+    print(one_line(f"judge: no question was answered: {told}"), file=sys.stderr)
+    return 1
 
 
 def print_progress(done: int, total: int) -> None:

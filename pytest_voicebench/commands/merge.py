@@ -9,7 +9,7 @@ from pathlib import Path
 from pytest_voicebench.codec import CodecError
 from pytest_voicebench.commands.report import print_tables
 from pytest_voicebench.merging import Merge, MergeRefused, lay_over, merge_text, write_merge
-from pytest_voicebench.result_files import RunUnreadable, find_run
+from pytest_voicebench.result_files import RunUnreadable, find_run, mark_latest_in
 from pytest_voicebench.saved_run import SavedRun, load_run
 from pytest_voicebench.writers.plain_text import encodable, one_line
 
@@ -28,6 +28,7 @@ def run(argv: list[str]) -> int:
         merge = lay_over(saved, rerun)
         out = options.out or saved.folder.resolve().parent / f"{saved.name}+{rerun.name}"
         merged = write_merge(merge, saved, rerun, out)
+        mark_latest_in(options.reports, out)
     except (RunUnreadable, MergeRefused, CodecError, OSError) as error:
         print(one_line(f"merge: {error}"), file=sys.stderr)
         return 2

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from pytest_voicebench.conversation import Call, Conversation, to_seconds
-from pytest_voicebench.importers.labels import OUR_KEY
+from pytest_voicebench.importers.labels import OUR_KEY, known_words
 from pytest_voicebench.metrics.official_record import logged_calls, official_record
 from pytest_voicebench.result import Result
 from pytest_voicebench.scenario import Scenario
@@ -20,19 +20,21 @@ Json = Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """What an item's scenario asks for: the user's words and the calls, as (tool, arguments)."""
+    """What an item's scenario asks for: the user's words ("" where unknown) and the calls, as (tool, arguments)."""
 
     said: str
     calls: tuple[tuple[str, Mapping[str, Json]], ...]
     latency_profile: str = "instant"
+    has_mentions: bool = False
 
 
 def expected_of(scenario: Scenario) -> Expected:
     """As the scenario has it."""
     return Expected(
-        said=scenario.stimulus_text,
+        said=known_words(scenario.stimulus_text),
         calls=tuple((call.tool, call.args) for call in scenario.expect.calls),
         latency_profile=scenario.latency_profile or "instant",
+        has_mentions=bool(scenario.expect.mentions),
     )
 
 
@@ -40,9 +42,9 @@ def expected_by_scores(result: Result, held: Conversation | None) -> Expected | 
     """As a result's scores have it, references resolved; None where it was not scored."""
     if result.scorecard is None:
         return None
-    said = "\n".join(u.text for u in held.utterances) if held else ""
+    said = known_words("\n".join(u.text for u in held.utterances)) if held else ""
     calls = tuple((pair.tool, {a.name: a.expected for a in pair.arguments}) for pair in result.scorecard.pairs)
-    return Expected(said=said, calls=calls)
+    return Expected(said=said, calls=calls, has_mentions="mentions" in result.scorecard.diagnostics)
 
 
 def metadata(result: Result, expected: Expected) -> Json:
@@ -60,7 +62,13 @@ def metadata(result: Result, expected: Expected) -> Json:
         "num_expected_calls": len(expected.calls),
         "state_rollback_test": facts.state_rollback,
         "latency_profile": expected.latency_profile,
-        OUR_KEY: {"stimulus": facts.stimulus},
+        OUR_KEY: {
+            "stimulus": facts.stimulus,
+            "suite": facts.suite,
+            "known_issue": facts.known_issue,
+            "has_retraction": facts.has_retraction,
+            "has_mentions": expected.has_mentions,
+        },
     }
 
 
@@ -80,7 +88,7 @@ def result_json(
         "evaluated_at": started_at if isinstance(started_at, str) else None,
         "inference_time_s": result.duration_s,
         "room_name": "",
-        "input_transcript": said,
+        "input_transcript": _user_transcript(held, said),
         "input_asr_chunks": _user_chunks(held),
         **_measured(result, held, _unix(started_at)),
         "status": _status(result, held),
@@ -105,7 +113,12 @@ def _measured(result: Result, held: Conversation | None, began: float | None) ->
         "transcript": record.transcript if record else "",
         "asr_chunks": [_chunk(*word) for word in record.words] if record else [],
         "actual_tool_calls": logged,
-        OUR_KEY: {"scenario_sha256": result.facts.scenario_sha256, "rejected_calls": others},
+        OUR_KEY: {
+            "scenario_sha256": result.facts.scenario_sha256,
+            "clock": result.agent.clock,
+            "transcript_source": held.transcript_source if held else None,
+            "rejected_calls": others,
+        },
     }
 
 
@@ -151,6 +164,12 @@ def _call(call: Call, raw_start_s: float | None) -> Json:
         "timestamp_end": end_s,
         OUR_KEY: {key: value for key, value in ours.items() if value is not None},
     }
+
+
+def _user_transcript(held: Conversation | None, said: str) -> str:
+    """What a recogniser made of the user where one listened, else the scenario's words."""
+    reported = held.reported.user_transcript if held is not None and held.reported is not None else None
+    return said if reported is None else reported
 
 
 def _user_chunks(held: Conversation | None) -> list[Json]:

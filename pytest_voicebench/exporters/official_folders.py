@@ -110,6 +110,8 @@ def _export(run: SavedRun, result: Result, stage: Path, provider: str, scenarios
     if recording is not None:
         _write_wav(folder / INPUT_NAME, recording.user)
         _write_wav(folder / f"output_{provider}.wav", recording.agent)
+    elif (audio := _stimulus(result, held, scenarios)) is not None:
+        shutil.copyfile(audio, folder / INPUT_NAME)
     found.items += 1
     if provider not in found.providers:
         found.providers.append(provider)
@@ -134,6 +136,15 @@ def _recording(run: SavedRun, result: Result, found: Exported) -> Recording | No
     except ConversationUnreadable as error:
         found.remarks.append(f"{result.item_id}: {error}")
         return None
+
+
+def _stimulus(result: Result, held: Conversation | None, scenarios: Scenarios) -> Path | None:
+    """Of an imported run that kept no sound, the user's recording as it was: its first sample began the session."""
+    if held is None or held.reported is None:
+        return None
+    scenario = scenarios.get((result.facts.scenario_id, result.facts.scenario_sha256))
+    audio = scenario.steps[0].audio if scenario is not None and len(scenario.steps) == 1 else None
+    return audio if isinstance(audio, Path) and audio.is_file() else None
 
 
 def _expected(result: Result, held: Conversation | None, scenarios: Scenarios, found: Exported) -> Expected | None:

@@ -41,6 +41,8 @@ class Labels:
     state_rollback: bool = False
     latency_profile: str | None = None
     is_synthetic: bool = False  # our own export says so of runs whose user was no person
+    known_issue: str | None = None
+    is_judged: bool = False  # our own export says whether its labels look wrong; `known_issue` is the answer
     unusable: str | None = None  # why its expected calls cannot be read
 
 
@@ -53,7 +55,7 @@ def read_labels(scenario_id: str, data: Mapping[str, Json], remarks: list[str]) 
     if difficulty not in DIFFICULTIES:
         difficulty = None
         _leave_out(scenario_id, "difficulty", data.get("difficulty"), remarks)
-    title, ours = data.get("title"), data.get(OUR_KEY)
+    title = data.get("title")
     return Labels(
         id=scenario_id,
         folder=scenario_id,
@@ -65,9 +67,17 @@ def read_labels(scenario_id: str, data: Mapping[str, Json], remarks: list[str]) 
         disfluency=_disfluency(scenario_id, data.get("disfluency_features"), remarks),
         state_rollback=data.get("state_rollback_test") is True,
         latency_profile=_name(scenario_id, "latency_profile", data.get("latency_profile"), remarks),
-        is_synthetic=isinstance(ours, dict) and ours.get("stimulus") == "synthetic",
+        known_issue=_line(ours_of(data).get("known_issue")),
+        is_judged="known_issue" in ours_of(data),
+        is_synthetic=ours_of(data).get("stimulus") == "synthetic",
         unusable=unusable,
     )
+
+
+def ours_of(data: Mapping[str, Json]) -> Mapping[str, Json]:
+    """What our own export added to a file; nothing in a file that somebody else wrote."""
+    ours = data.get(OUR_KEY)
+    return ours if isinstance(ours, dict) else {}
 
 
 def _calls(value: Json) -> tuple[tuple[tuple[str, Mapping[str, Json]], ...], str | None]:
@@ -89,7 +99,12 @@ def _said(dialogue: Json) -> str:
     text = first.get("user") if isinstance(first, dict) else None
     if not isinstance(text, str):
         return ""
-    return " ".join(_ANNOTATION.sub(" ", text).split())
+    return known_words(" ".join(_ANNOTATION.sub(" ", text).split()))
+
+
+def known_words(text: str) -> str:
+    """The text where it holds a word; "" for what only stands in for unknown words, like `UNKNOWN_TEXT`."""
+    return text if any(character.isalnum() for character in text) else ""
 
 
 def _disfluency(scenario_id: str, value: Json, remarks: list[str]) -> tuple[str, ...]:
@@ -106,6 +121,10 @@ def _disfluency(scenario_id: str, value: Json, remarks: list[str]) -> tuple[str,
     return tuple(dict.fromkeys(found))
 
 
+def _line(value: Json) -> str | None:
+    return " ".join(value.split()) or None if isinstance(value, str) else None
+
+
 def _name(scenario_id: str, key: str, value: Json, remarks: list[str]) -> str | None:
     name = _word(value)
     if name is None or NAME.fullmatch(name) is None or name in RESERVED:
@@ -119,5 +138,5 @@ def _word(value: Json) -> str | None:
 
 
 def _leave_out(scenario_id: str, key: str, value: Json, remarks: list[str]) -> None:
-    if value is not None:
+    if value not in (None, ""):
         remarks.append(f"{scenario_id}: {key}: {str(value)[:60]!r} is not known here; left out")

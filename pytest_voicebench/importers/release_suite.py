@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import uuid
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 
 from pytest_voicebench.audio_files import AudioError, Channel
 from pytest_voicebench.importers.labels import Labels, read_labels
+from pytest_voicebench.importers.own_export import is_suite_name, lost_in_the_layout
 from pytest_voicebench.importers.recording_timing import TimedRecording, timed_recording
 from pytest_voicebench.importers.release import ImportRefused, Release, ReleasedFolder
+from pytest_voicebench.importers.staging import staged
 from pytest_voicebench.importers.suite_text import Entry, speakers_text, suite_text
 from pytest_voicebench.importers.wrong_labels import with_known_issues
 from pytest_voicebench.loading import SuiteError, check_distinct, is_suite_file, load_suite
-from pytest_voicebench.loading.fields import NAME, RESERVED
 from pytest_voicebench.scenario import Suite
 from pytest_voicebench.shipped_suites import shipped_suites
 from pytest_voicebench.timing_file import write_timing
@@ -75,26 +73,20 @@ def import_release(
     """Write the suite folder `out`, whole or not at all; equal releases give equal bytes.
 
     Recordings are pointed at and read, never copied. `with_words` aligns their words. Raises ImportRefused: `out` is
-    there (and with `force`: was not written by an import), or nothing can be imported.
+    there (and with `force`: was not written by an import), or there is no scenario, or none with a recording.
     """
     _check_out(out, force)
     if with_words and find_spec("pocketsphinx") is None:
         raise ImportRefused(
             'words are found with pocketsphinx: pip install "pytest-voicebench[align]", or leave --align out'
         )
-    stage = out.parent / f".{out.name}.{uuid.uuid4().hex[:8]}.partial"
-    try:
-        stage.mkdir(parents=True)
+    with staged(out) as stage:
         found = write_suite(release, stage, _suite_name(out), with_words=with_words, progress=progress)
+        if not found.recordings:
+            raise ImportRefused(
+                f"{release.root}: holds no recording that can be used, so nothing could run: {_some(found.left_out)}"
+            )
         load_suites(stage)
-        if out.exists():
-            shutil.rmtree(out)
-        stage.rename(out)
-    except OSError as error:
-        raise ImportRefused(f"{error.filename or out}: cannot be written: {error.strerror or error}") from None
-    finally:
-        with suppress(OSError):
-            shutil.rmtree(stage)
     return found
 
 
@@ -102,12 +94,12 @@ def write_suite(
     release: Release, folder: Path, name: str = DEFAULT_NAME, *, with_words: bool, progress: Progress = lambda _: None
 ) -> ImportedSuite:
     """Fill an empty folder with the suite. Raises ImportRefused where the release has no scenario at all."""
-    found = ImportedSuite(left_out=list(release.remarks))
+    found = ImportedSuite(left_out=[*release.remarks, *lost_in_the_layout(release)])
     files = shipped_files()
     entries = [_entry(labels, of, folder, found, with_words, progress) for labels, of in _scenarios(release, found)]
     found.entries = tuple(with_known_issues(entries, files))
     if not found.entries:
-        raise ImportRefused(f"{release.root}: holds no scenario that can be imported: {'; '.join(found.left_out[:3])}")
+        raise ImportRefused(f"{release.root}: holds no scenario that can be imported: {_some(found.left_out)}")
     for file, text in files.items():
         _write(folder / file, text)
     _write(folder / "speakers.yaml", speakers_text([s for e in found.entries for s in e.speakers]) or "{}\n")
@@ -156,9 +148,12 @@ def _check_out(out: Path, force: bool) -> None:
         raise ImportRefused(f"{out}: is not a folder that an import wrote; remove it yourself, or give another --out")
 
 
+def _some(lines: Sequence[str]) -> str:
+    return "; ".join(lines[:3]) or "no folder has an input.wav"
+
+
 def _suite_name(out: Path) -> str:
-    name = out.name
-    return name if NAME.fullmatch(name) and name not in RESERVED and len(name) <= 80 else DEFAULT_NAME
+    return out.name if is_suite_name(out.name) else DEFAULT_NAME
 
 
 def _file_name(domain: str | None) -> str:

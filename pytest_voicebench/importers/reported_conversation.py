@@ -16,6 +16,7 @@ from pytest_voicebench.conversation import (
     Recording,
     Span,
     Transcribed,
+    TranscriptSource,
     Utterance,
     Word,
     to_ticks,
@@ -76,7 +77,7 @@ def conversation_of(
         utterances=utterances,
         agent_speech=voice.speech,
         calls=calls,
-        transcripts=_transcripts(voice),
+        transcripts=_transcripts(voice, file.transcript_source),
         problems=(*_status_problems(file), *voice.problems),
         warnings=tuple(warnings),
         reported=file.reported,
@@ -249,12 +250,12 @@ def _status(call: ReportedCall, scenario: Scenario) -> tuple[CallStatus, str | N
     return ("failed", broken) if broken else ("executed", None)
 
 
-def _transcripts(voice: Voice) -> tuple[Transcribed, ...]:
-    """The official scripts recognise the agent's recording: these are not the agent's own words."""
+def _transcripts(voice: Voice, source: TranscriptSource) -> tuple[Transcribed, ...]:
+    """The agent's words: the official scripts recognise its recording; only our own export can tell the agent's own."""
     if not voice.text.strip():
         return ()
     at_ticks = voice.words[0].start_ticks if voice.words else (voice.speech[0].start_ticks if voice.speech else 0)
-    one = Transcribed(speaker="agent", text=voice.text, at_ticks=at_ticks, words=voice.words, source="recognised")
+    one = Transcribed(speaker="agent", text=voice.text, at_ticks=at_ticks, words=voice.words, source=source)
     return (replace(one, heard_text=voice.text) if voice.track is not None else one,)
 
 

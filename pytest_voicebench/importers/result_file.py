@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_voicebench.conversation import Reported
+from pytest_voicebench.conversation import Reported, TranscriptSource
 from pytest_voicebench.importers.call_shapes import read_call
 from pytest_voicebench.importers.labels import OUR_KEY
 from pytest_voicebench.importers.release import read_json_object
@@ -47,7 +47,8 @@ class ReportedCall:
 class ResultFile:
     """A result file's content: `reported` raw, calls in the order logged, and how long it says its streams were.
 
-    `calls` is None where the file has none to show (not even an empty list).
+    `calls` is None where the file has none to show (not even an empty list). `transcript_source` is `recognised`, as
+    with the official scripts, unless our own export says that the words are the provider's.
     """
 
     reported: Reported
@@ -55,6 +56,7 @@ class ResultFile:
     input_duration_s: float | None
     output_duration_s: float | None
     scenario_sha256: str | None = None
+    transcript_source: TranscriptSource = "recognised"
 
 
 def read_result_file(path: Path, *, provider: str, scenario_id: str, speaker: str) -> ResultFile:
@@ -75,6 +77,7 @@ def read_result_file(path: Path, *, provider: str, scenario_id: str, speaker: st
         transcript=_text(data.get("transcript")),
         words=_words(data.get("asr_chunks")),
         user_words=_words(data.get("input_asr_chunks")),
+        user_transcript=_text(data.get("input_transcript")) if "input_transcript" in data else None,
         call_starts_s=tuple(call.start_s for call in calls or ()),
     )
     return ResultFile(
@@ -83,6 +86,7 @@ def read_result_file(path: Path, *, provider: str, scenario_id: str, speaker: st
         input_duration_s=_length(latency.get("input_duration_s")),
         output_duration_s=_length(latency.get("output_duration_s")),
         scenario_sha256=_text(ours.get("scenario_sha256")) or None,
+        transcript_source="provider" if ours.get("transcript_source") == "provider" else "recognised",
     )
 
 

@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import tempfile
-import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_voicebench.audio_files import AudioError
+from pytest_voicebench.codec import CodecError
 from pytest_voicebench.conversation import AgentInfo, Conversation, to_seconds
 from pytest_voicebench.conversation_files import save_conversation
 from pytest_voicebench.facts import facts_of
 from pytest_voicebench.importers.agent_track import Side
+from pytest_voicebench.importers.own_export import clock_of, lost_in_the_layout, suite_name
 from pytest_voicebench.importers.release import FOLDER, ImportRefused, Release, ReleasedFolder
-from pytest_voicebench.importers.release_suite import DEFAULT_NAME, load_suites, write_suite
+from pytest_voicebench.importers.release_suite import (
+    DEFAULT_NAME,
+    load_suites,
+    write_suite,
+)
 from pytest_voicebench.importers.reported_conversation import conversation_of
 from pytest_voicebench.importers.result_file import StaleResult, read_result_file
+from pytest_voicebench.importers.staging import staged
 from pytest_voicebench.metrics.official import official_card
-from pytest_voicebench.plan import Plan, suite_hashes, write_plan
+from pytest_voicebench.plan import Plan, read_plan, suite_hashes, write_plan
 from pytest_voicebench.result import ErrorKind, Facts, Result
 from pytest_voicebench.result_files import ITEMS_NAME, item_folder_name, save_result
 from pytest_voicebench.saved_run import SavedRun, load_run
@@ -53,27 +57,45 @@ def import_results(
     provider: str,
     side: Side | None = None,
     suite: Path | None = None,
+    force: bool = False,
     progress: Progress = lambda _: None,
 ) -> SavedRun:
-    """Write the run folder `out`, whole or not at all, and read it back.
+    """Write the run folder `out`, whole or not at all, and read it back; `force` replaces an earlier import.
 
     Items are those of the suite folder `suite`; without one, those of the release, by the same code as `import fdb3`.
-    Each has a result: a missing, broken, doubled or stale file is an error. Raises ImportRefused.
+    Each has a result: a missing, broken, doubled or stale file is an error. Raises ImportRefused, also where no folder
+    has a result of that provider.
     """
-    if out.exists():
-        raise ImportRefused(f"{out}: exists already; give another folder with --out")
-    stage = out.parent / f".{out.name}.{uuid.uuid4().hex[:8]}.partial"
-    try:
-        with tempfile.TemporaryDirectory() as temporary:
-            suites = _suites(release, suite, Path(temporary), progress)
-            _write_run(release, suites, stage, out.name, provider, side, progress, suite is not None)
-        stage.rename(out)
-    except OSError as error:
-        raise ImportRefused(f"{error.filename or out}: cannot be written: {error.strerror or error}") from None
-    finally:
-        with suppress(OSError):
-            shutil.rmtree(stage)
+    _check_out(out, force)
+    _check_provider(release, provider)
+    with staged(out) as stage, tempfile.TemporaryDirectory() as temporary:
+        suites = _suites(release, suite, Path(temporary), progress)
+        _write_run(release, suites, stage, out.name, provider, side, progress, suite is not None)
     return load_run(out)
+
+
+def _check_out(out: Path, force: bool) -> None:
+    """Only what an import wrote is replaced: the evidence of a run of ours may have cost real calls."""
+    if not out.exists():
+        return
+    if not force:
+        raise ImportRefused(f"{out}: exists already; give --force to replace it, or another folder with --out")
+    try:
+        plan = read_plan(out)
+    except CodecError:
+        plan = None
+    if plan is None or "imported" not in plan.header or "merged" in plan.header:
+        raise ImportRefused(f"{out}: is not a run that an import wrote; remove it yourself, or give another --out")
+
+
+def _check_provider(release: Release, provider: str) -> None:
+    """A name that stands in no file at all is a slip of the pen, not a run in which everything is missing."""
+    found = {path.name for folder in release.folders for path in folder.path.glob("result_*.json")}
+    if f"result_{provider}.json" in found:
+        return
+    names = sorted(name.removeprefix("result_").removesuffix(".json") for name in found)
+    there = f"there is: {', '.join(names)}" if names else "there is no result file at all"
+    raise ImportRefused(f"no result_{provider}.json in any folder of {release.root}; {there}")
 
 
 def folder_speaker(speaker: str | None) -> str:
@@ -93,7 +115,7 @@ def _write_run(
     progress: Progress,
     is_own_suite: bool,
 ) -> None:
-    agent = AgentInfo(name=provider, transport="imported")
+    agent = AgentInfo(name=provider, transport="imported", clock=clock_of(release, provider))
     items = list(_items(release, suites, agent, provider))
     if not any(item.folder for item in items):
         raise ImportRefused(f"{release.root}: holds no folder of any of the suite's scenarios")
@@ -104,8 +126,9 @@ def _write_run(
         "rules": dict(RULES),
         "suites": suite_hashes(item.facts for item in planned),
     }
-    stage.mkdir(parents=True)
-    write_plan(stage, Plan(collected=len(items), items=planned, header=header, notices=release.remarks))
+    lost = () if is_own_suite else lost_in_the_layout(release)
+    notices = (*release.remarks, *lost)
+    write_plan(stage, Plan(collected=len(items), items=planned, header=header, notices=notices))
     doubles = _doubles(release.root, provider)
     for item in items:
         progress(item.planned.item_id)
@@ -119,10 +142,11 @@ def _write_run(
 def _suites(release: Release, given: Path | None, temporary: Path, progress: Progress) -> list[tuple[Suite, str]]:
     """Suites with the path that stands in the ids of their tests. Raises ImportRefused."""
     folder = temporary if given is None else given
+    name = suite_name(release) or DEFAULT_NAME
     if given is None:
-        write_suite(release, temporary, DEFAULT_NAME, with_words=False, progress=progress)
+        write_suite(release, temporary, name, with_words=False, progress=progress)
     suites = load_suites(folder)
-    home = Path("suites", DEFAULT_NAME) if given is None else (given.parent if given.is_file() else given)
+    home = Path("suites", name) if given is None else (given.parent if given.is_file() else given)
     return [(suite, (home / suite.info.path.name).as_posix()) for suite in suites]
 
 

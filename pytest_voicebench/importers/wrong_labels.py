@@ -32,7 +32,7 @@ def with_known_issues(entries: Sequence[Entry], suite_files: Mapping[str, str]) 
 
     Judged by the loader and by playing the expected calls on the mock tools, as `validate` would; then by whether the
     request says the identifiers, numbers and places that are expected. That last is judged with care: a value that
-    could have been said in other words is let be.
+    could have been said in other words is let be. What our own export says of its scenario stands.
     """
     found: list[Entry] = []
     with tempfile.TemporaryDirectory() as folder:
@@ -44,6 +44,7 @@ def with_known_issues(entries: Sequence[Entry], suite_files: Mapping[str, str]) 
 
 
 def _judged(entries: list[Entry], path: Path) -> list[Entry]:
+    entries = [replace(entry, known_issue=entry.labels.known_issue) for entry in entries]
     refused = _refusals(entries, path)
     entries = [_with_issue(entry, refused) for entry in entries]
     path.write_text(probe_text(entries), encoding="utf-8")
@@ -51,7 +52,10 @@ def _judged(entries: list[Entry], path: Path) -> list[Entry]:
     entries = [_with_issue(entry, _by_scenario(rehearse(suite))) for entry in entries]
     tools = suite.info.tools
     return [
-        entry if entry.known_issue else replace(entry, known_issue=unsaid(entry.labels, tools)) for entry in entries
+        entry
+        if entry.known_issue or entry.labels.is_judged
+        else replace(entry, known_issue=unsaid(entry.labels, tools))
+        for entry in entries
     ]
 
 

@@ -52,6 +52,24 @@ def render_official(summary: Summary, *, width: int = 100, color: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
+def official_headlines(official: OfficialSummary | None) -> list[str]:
+    """One line an agent: pass rate, F1, argument accuracy over the turns taken, and response latency."""
+    if official is None or not official.agents:
+        return [NOT_COMPUTED if official is None else " ".join(official.notes)]
+    several = len(official.agents) > 1
+    return [f"official{f' ({a.name})' if several else ''}: {_headline(a)}" for a in official.agents]
+
+
+def _headline(agent: OfficialAgent) -> str:
+    figures = (
+        ("Pass", *rate_cells(agent.pass_rate)),
+        ("F1", *mean_cells(agent.by_metric.tool_selection_f1)),
+        ("argument accuracy", *mean_cells(agent.by_metric.argument_accuracy)),
+        ("response latency s", *time_cells(agent.response_latency_s)),
+    )
+    return ", ".join(f"{label} {value} {of}" for label, value, of in figures)
+
+
 def _grids(official: OfficialSummary, names: Sequence[str], width: int) -> Iterator[Grid]:
     size = max(1, (width - LABEL_WIDTH) // AGENT_WIDTH)
     blocks = [(official.agents[n : n + size], names[n : n + size]) for n in range(0, len(names), size)]

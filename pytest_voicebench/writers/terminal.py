@@ -31,7 +31,7 @@ KNOWN_ISSUES = (
     "known_issue",
     "Known issues, apart: items whose labels look wrong (left out by --voicebench-skip-known-issues)",
 )
-FURTHER_BREAKDOWNS = (KNOWN_ISSUES, ("expected_calls", "By number of expected calls"), ("speaker", "By speaker"))
+FURTHER_BREAKDOWNS = (KNOWN_ISSUES, ("expected_calls", "By number of expected calls"))
 
 
 def render(summary: Summary, *, width: int = 100, color: bool) -> str:
@@ -80,6 +80,7 @@ def _grids(agents: Sequence[AgentSummary], width: int) -> Iterator[Grid]:
     yield from (tables.other_denominators(block) for block in blocks)
     for key, title in FURTHER_BREAKDOWNS:
         yield from tables.breakdown(key, title, blocks)
+    yield from tables.by_speaker("By speaker", blocks)
     yield from _warning_tables(agents)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from pytest_voicebench.summary import AgentSummary, Mean, Scores
 from pytest_voicebench.writers.cells import (
@@ -16,6 +18,7 @@ from pytest_voicebench.writers.cells import (
 from pytest_voicebench.writers.grid import Grid
 
 MOST_WARNINGS = 8
+_HEX_ID = re.compile(r"[0-9a-f]{16,}")
 
 OVERALL = (
     ("Pass@1", "pass_at_1"),
@@ -111,6 +114,33 @@ def breakdown(key: str, title: str, blocks: Sequence[Sequence[AgentSummary]]) ->
         elif groups:
             rows = [(group, *_pass_cells(key, group, agents)) for group in groups]
             yield _side_by_side(title, _words(key), agents, rows)
+
+
+def by_speaker(title: str, blocks: Sequence[Sequence[AgentSummary]]) -> Iterator[Grid]:
+    """Speakers with several items, long ids cut short; a note counts the others, since one item makes no rate."""
+    groups = [
+        (name, s.counts.planned) for block in blocks for a in block for name, s in a.by.get("speaker", {}).items()
+    ]
+    shown = list(dict.fromkeys(name for name, items in groups if items > 1))
+    single = len({name for name, _ in groups}) - len(shown)
+    if groups and not shown:
+        yield Grid(title=f"{title}: no speaker has more than one item", head=("",), rows=[])
+        return
+    ids = _short_ids(shown)
+    notes = [f"and {single} more with one item each"] if single else []
+    for grid in breakdown("speaker", title, [[_of_speakers(a, ids) for a in block] for block in blocks]):
+        yield replace(grid, notes=[*grid.notes, *notes])
+
+
+def _of_speakers(agent: AgentSummary, ids: Mapping[str, str]) -> AgentSummary:
+    found = agent.by.get("speaker", {})
+    return replace(agent, by={**agent.by, "speaker": {new: found[old] for old, new in ids.items() if old in found}})
+
+
+def _short_ids(names: Sequence[str]) -> dict[str, str]:
+    """Long hexadecimal ids by their first eight digits where these tell them apart; other names as they are."""
+    short = {name: name[:8] if _HEX_ID.fullmatch(name) else name for name in names}
+    return short if len(set(short.values())) == len(short) else {name: name for name in names}
 
 
 def _words(key: str) -> str:

@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import pkgutil
+import signal
 import subprocess
 import sys
 import textwrap
@@ -164,6 +165,11 @@ def run_apart(folder: Path, *args: str, plugins: Sequence[str] = XDIST, **more: 
         command(*args, plugins=plugins), cwd=folder, env=environment(**more), capture_output=True, timeout=120
     )
     return done.returncode, (done.stdout + done.stderr).decode(errors="replace")
+
+
+def heed_ctrl_c() -> None:
+    """As `preexec_fn`: Ctrl-C reaches the process also where this one was started in the background, deaf to it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def latest_run(folder: Path) -> Path:

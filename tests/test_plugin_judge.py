@@ -17,6 +17,7 @@ from suites_for_pytest import (
     PASSING,
     ROOT,
     SILENT,
+    heed_ctrl_c,
     latest_run,
     outcomes,
     plugin_arguments,
@@ -367,6 +368,7 @@ def test_ctrl_c_while_judging_leaves_the_summary_and_counts_what_was_not_judged(
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            preexec_fn=heed_ctrl_c,
         ) as process:
             assert double.arrived.wait(60)
             process.send_signal(signal.SIGINT)

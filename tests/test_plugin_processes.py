@@ -17,6 +17,7 @@ from suites_for_pytest import (
     XDIST,
     command,
     environment,
+    heed_ctrl_c,
     latest_run,
     outcomes,
     run_apart,
@@ -144,6 +145,7 @@ def test_ctrl_c_leaves_a_summary_of_what_was_done(tmp_path, workers):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,
+        preexec_fn=heed_ctrl_c,
     ) as process:
         lines = _wait_for_lines(tmp_path, 2, process)
         process.send_signal(signal.SIGINT)

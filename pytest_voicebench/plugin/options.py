@@ -147,15 +147,17 @@ def check_rescore(config: pytest.Config) -> None:
 
 
 def check_agents(config: pytest.Config) -> None:
-    """Find what `--agent` names before anything is collected. Raises pytest.UsageError."""
+    """Find what `--agent` names, and its key, before anything is collected. Raises pytest.UsageError."""
     if not agents_given(config):
         return
-    from pytest_voicebench.agents.naming import AgentNameError, find_agent
+    from pytest_voicebench.agents.naming import AgentNameError, check_hosted, find_agent
 
     _allow_own_modules(config)
     try:
         for spec in agent_specs(config):
             find_agent(spec)
+            if not config.getoption("collectonly"):
+                check_hosted(spec)
     except AgentNameError as error:
         raise pytest.UsageError(str(error)) from None
 

@@ -100,6 +100,8 @@ class _Duplex:
         except AudioError as error:
             self.side.problem("suite", str(error))
             return False
+        if self.agent.info.clock == "wall":
+            self.toolbox.prepare()
         return True
 
     async def _connect(self) -> tuple[AbstractAsyncContextManager[Line], Line] | None:

@@ -27,10 +27,10 @@ HARMLESS = frozenset({"response_cancel_not_active"})
 
 def fault_of(error: dict[str, Json]) -> Fault | None:
     """A fault of the infrastructure, a remark on the agent (the session goes on), or nothing."""
-    code, kind = error.get("code"), error.get("type")
+    code, kind = (c if isinstance(c, str) else None for c in (error.get("code"), error.get("type")))
     if code in HARMLESS:
         return None
     message = " ".join(str(error.get("message") or "no message").split())[:300]
     told = f"the server reports {code or kind or 'an error'}: {message}"
-    fatal = any(isinstance(c, str) and c in FATAL for c in (code, kind))
+    fatal = code in FATAL or kind in FATAL
     return Fault(kind="infrastructure" if fatal else "agent", message=told)

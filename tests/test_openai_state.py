@@ -234,10 +234,29 @@ def test_an_event_with_a_known_id_means_nothing_and_so_does_an_unknown_event():
     assert [type(e) for e in session.told(*odd)] == [TurnEnd, Fault]
 
 
-NAMES = (
-    "type event_id item_id response_id delta transcript text item response error usage output status status_details "
-    "content_index call_id name arguments id code message"
-).split()
+NAMES = [
+    "type",
+    "event_id",
+    "item_id",
+    "response_id",
+    "delta",
+    "transcript",
+    "text",
+    "item",
+    "response",
+    "error",
+    "usage",
+    "output",
+    "status",
+    "status_details",
+    "content_index",
+    "call_id",
+    "name",
+    "arguments",
+    "id",
+    "code",
+    "message",
+]
 ODD = st.recursive(
     st.none() | st.booleans() | st.integers() | st.sampled_from(["", "r1", "i1", "completed", "function_call", "AAA="]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=6),

@@ -198,9 +198,8 @@ def _refusal(error: Exception, where: str, secret: Secret | None) -> Unreachable
             reason = getattr(error, "verify_message", "") or error.reason or "handshake failed"
             return Unreachable("tls", f"{where}: TLS failed: {str(reason).lower().replace('_', ' ')}")
         case OSError():
-            text = error.strerror or str(error)
-            kind: Refusal = "refused"
-            return Unreachable(kind, f"{where}: {scrub(_short(text, 200))}{_proxy_note()}")
+            text = scrub(_short(error.strerror or str(error), 200)) or "the connection broke off while it was opened"
+            return Unreachable("refused", f"{where}: {text}{_proxy_note()}")
     return Unreachable("rejected", f"{where}: no WebSocket there: {scrub(_short(str(error), 200))}")
 
 

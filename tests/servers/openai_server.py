@@ -54,11 +54,12 @@ class Double:
     tools: dict[str, Any] = field(default_factory=dict)
     sessions: list[Session] = field(default_factory=list)
     refused: int = 0
+    host: str = "127.0.0.1"
     port: int = 0
 
     @property
     def url(self) -> str:
-        return f"ws://127.0.0.1:{self.port}/v1/realtime"
+        return f"ws://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}/v1/realtime"
 
     def check(self, connection, request):
         """Refuse a handshake where the script says so."""
@@ -548,7 +549,7 @@ class listen:  # noqa: N801 - used as a function
     def __init__(self, double: Double) -> None:
         self.double = double
         self.serving = serve(
-            double.talk, "127.0.0.1", 0, process_request=double.check, max_size=None, compression=None, close_timeout=1
+            double.talk, double.host, 0, process_request=double.check, max_size=None, compression=None, close_timeout=1
         )
 
     async def __aenter__(self) -> None:

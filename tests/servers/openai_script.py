@@ -137,7 +137,11 @@ def recite(*turns: Sequence[Call | Say], heard: Sequence[str] = (), after_s: flo
 
     @asynccontextmanager
     async def open_line(_setup):
-        yield Recited(turns, heard, after_s)
+        line = Recited(turns, heard, after_s)
+        try:
+            yield line
+        finally:
+            line.interrupted()
 
     return open_line
 

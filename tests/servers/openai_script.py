@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import stage
 
 from pytest_voicebench.agents.protocol import AgentAudio, ToolCall, Transcript
 from pytest_voicebench.audio import RATE_HZ, Audio
@@ -54,10 +55,14 @@ class Call:
 
 @dataclass(frozen=True)
 class Say:
-    """The agent speaks: a tone of that length, and words for it."""
+    """The agent speaks: a tone of that length, or one of the package's short voices by name; and words for it."""
 
     seconds: float = 0.6
     text: str = "All done."
+    voice: str | None = None
+
+    def sound(self) -> np.ndarray:
+        return stage.voice(self.voice) if self.voice else tone(self.seconds)
 
 
 def tone(seconds: float) -> np.ndarray:
@@ -129,7 +134,7 @@ class Recited:
         self._number += 1
         item_id = f"say_{self._number}"
         self._events.put_nowait(Transcript(speaker="agent", text=act.text, item_id=item_id))
-        self._events.put_nowait(AgentAudio(item_id=item_id, audio=Audio(samples=tone(act.seconds), rate_hz=RATE_HZ)))
+        self._events.put_nowait(AgentAudio(item_id=item_id, audio=Audio(samples=act.sound(), rate_hz=RATE_HZ)))
 
 
 def recite(*turns: Sequence[Call | Say], heard: Sequence[str] = (), after_s: float = 0.0):

@@ -11,7 +11,7 @@ import socket
 import threading
 from collections.abc import Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -31,6 +31,7 @@ ARGUMENTS = '{"destination": "Milan", "date": "2026-06-03"}'
 SEARCH = Call("search_flights", ARGUMENTS)
 BOOK = Call("book_flight", '{"flight_id": "FL123"}')
 EXPIRED = {"type": "invalid_request_error", "code": "session_expired", "message": "Your session hit the maximum."}
+NO_KEY = {"type": "invalid_request_error", "code": "invalid_api_key", "message": f"Incorrect API key: {KEY}."}
 SPEECH = {"type": "response.output_audio.delta", "response_id": "r?", "item_id": "i?", "output_index": 0}
 STRAY = {**SPEECH, "content_index": 0, "delta": base64.b64encode(bytes([0, 16] * 4800)).decode()}
 
@@ -46,6 +47,7 @@ class Case:
     agent: type[GptRealtime] = GptRealtime
     settings: dict[str, Any] = field(default_factory=dict)
     suite: dict[str, Any] = field(default_factory=dict)
+    tool_latency_s: float = 0.0
     url: str = ""
 
 
@@ -63,6 +65,7 @@ CASES = {
     "semantic": Case(settings={"turn_detection": "semantic_vad", "eagerness": "low", "transcription": "none"}),
     "two_calls": Case(turns=((SEARCH, Call("search_flights", '{"destination": "Rome"}'), Say()),)),
     "calls_in_a_row": Case(turns=((SEARCH, Say(0.3, "Found."), BOOK, Say()),)),
+    "slow_tool": Case(tool_latency_s=1.5),
     "unknown_tool": Case(turns=((Call("cancel_everything"), Say()),)),
     "no_json": Case(turns=((Call("search_flights", '{"destination": "Par'), Say()),)),
     "cancelled_call": Case(script=Script(cancels_first_call=True), turns=((SEARCH, BOOK, Say()),), suite=LIMIT),
@@ -82,6 +85,7 @@ CASES = {
     "unauthorized": Case(script=Script(key="sk-another")),
     "rate_limited": Case(script=Script(status=429, retry_after="7")),
     "server_error": Case(script=Script(status=503)),
+    "refused_inside": Case(script=Script(first=[{"error": NO_KEY}, {"close": 3000}])),
     "no_greeting": Case(script=Script(greets=False)),
     "no_confirmation": Case(script=Script(confirms=False)),
     "refused_session": Case(script=Script(refuses_session=f"No such model for {KEY}.")),
@@ -141,6 +145,8 @@ def held(tmp_path_factory):
             url = case.url.format(port=double.port, free=free_port(), plain=plain) or double.url
             says = [stage.say(folder, step[0], "filler", when=step[1] if step[1:] else None) for step in case.steps]
             scenario = stage.scenario(folder, *says, item_id=name, settle_s=1.0, **case.suite)
+            slow = {n: replace(tool, latency_s=case.tool_latency_s) for n, tool in stage.TOOLS.items()}
+            scenario = replace(scenario, suite=replace(scenario.suite, tools=slow))
             doubles[name] = double
             futures[name] = runner.submit(scenario, case.agent(url=url, **case.settings))
         yield {name: Held(future.result(timeout=DEADLINE_S), doubles[name]) for name, future in futures.items()}
@@ -240,6 +246,17 @@ def test_calls_of_two_responses_are_answered_one_after_the_other(held):
     assert held["calls_in_a_row"].kinds()[1:] == ["conversation.item.create", "response.create"] * 2
 
 
+def test_while_a_slow_tool_works_the_users_silence_goes_on_and_the_answer_waits_for_it(held):
+    (call,) = held["slow_tool"].talk.calls
+    assert call.finished_ticks - call.at_ticks >= 1.5 * RATE_HZ
+    events = held["slow_tool"].events()
+    made = next(i for i, r in enumerate(events) if r["way"] == "received" and "response.done" in str(r["event"]))
+    answered = next(i for i, r in enumerate(events) if r["way"] == "sent" and "function_call_output" in str(r["event"]))
+    assert sum(r.get("times", 1) for r in events[made:answered] if "input_audio" in str(r["event"])) >= 70
+    assert held["slow_tool"].kinds()[1:] == ["conversation.item.create", "response.create"]
+    assert sum(c.heard_ticks for c in held["slow_tool"].talk.chunks) == RATE_HZ
+
+
 @pytest.mark.parametrize("name", ["unknown_tool", "no_json"])
 def test_a_call_that_cannot_be_made_is_rejected_visibly_and_the_agent_told(held, name):
     (call,) = held[name].talk.calls
@@ -308,6 +325,7 @@ def test_a_server_that_says_nothing_and_one_that_never_stops_end_with_the_conver
             "HTTP 429, too many sessions or requests, or no quota left (no more sessions)",
         ),
         ("server_error", "agent_absent", "HTTP 503, the server failed"),
+        ("refused_inside", "agent_absent", "the server refused the session: Incorrect API key: ***."),
         ("no_greeting", "agent_absent", "no session.created within 2 s"),
         ("no_confirmation", "agent_absent", "no session.updated within 2 s"),
         ("refused_session", "agent_absent", "the server refused the session: No such model for ***."),

@@ -97,6 +97,23 @@ def test_another_server_gets_the_key_but_not_in_the_clear_over_a_network(monkeyp
     assert Grok(url=url).info.settings["signed_in_with"] is None
 
 
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        ("ws://127.0.0.1:1/x", "ws://127.0.0.1:1/x?model=gpt%2Frealtime"),
+        ("ws://127.0.0.1:1/x?api-version=2", "ws://127.0.0.1:1/x?api-version=2&model=gpt%2Frealtime"),
+        ("ws://127.0.0.1:1/x?model=own", "ws://127.0.0.1:1/x?model=own"),
+    ],
+)
+def test_the_model_joins_the_query(url, address):
+    assert GptRealtime(url=url, model="gpt/realtime")._address() == address
+
+
+def test_the_providers_own_host_needs_the_key_under_any_path():
+    with pytest.raises(ValueError, match="OPENAI_API_KEY is not set"):
+        GptRealtime(url="wss://api.openai.com/v1/realtime/")
+
+
 FAILED = {"type": "server_error", "code": None, "message": f"Failed for {KEY}."}
 
 

@@ -27,6 +27,7 @@ class Script:
     status: int | None = None  # refuses the handshake
     retry_after: str | None = None
     greets: bool = True
+    first: Sequence[Json] = ()  # what happens as soon as the connection stands
     confirms: bool = True
     refuses_session: str | None = None
     changes: dict[str, Json] = field(default_factory=dict)  # of the session's turn detection, against what was asked

@@ -44,6 +44,7 @@ class Session(Speaking):
     async def run(self) -> None:
         if self.script.pings:
             await self.socket.send(json.dumps({"type": "ping", "timestamp": 1}))
+        await self.trouble(self.script.first)
         if self.script.greets and self.script.dialect == "grok":
             await self.send("conversation.created", conversation={"id": "conv_1", "object": "realtime.conversation"})
         elif self.script.greets:

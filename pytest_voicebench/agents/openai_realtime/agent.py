@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, fields
-from typing import ClassVar
-from urllib.parse import quote
+from typing import Any, ClassVar
+from urllib.parse import parse_qs, quote, urlsplit
 
 from pytest_voicebench.agents.credentials import Secret, find_key, need_key
 from pytest_voicebench.agents.openai_realtime.dialects import DIALECTS, Asked, differences, session_update
@@ -26,7 +26,7 @@ _EAGERNESS = ("low", "medium", "high", "auto")
 class GptRealtime:
     """A server that speaks OpenAI's Realtime API over a WebSocket; its fields are the settings.
 
-    `url`: the endpoint without its query. `dialect`: `ga`, `beta` (the shape before general availability, which older
+    `url`: the endpoint; the model joins its query unless it has one. `dialect`: `ga`, `beta` (the shape before general availability, which older
     compatible servers speak) or `grok`. `turn_detection`: `server_vad` with `threshold`, `prefix_padding_ms` and
     `silence_duration_ms`, or `semantic_vad` with `eagerness`; all are sent as they stand. `transcription`: the model
     that writes down the user, `none` for none.
@@ -71,7 +71,7 @@ class GptRealtime:
 
     def _found_key(self) -> Secret | None:
         own = {f.name: f.default for f in fields(self)}["url"]
-        if self.url == own:
+        if urlsplit(self.url).hostname == urlsplit(str(own)).hostname:
             return need_key(self.VARIABLES)
         return find_key(self.VARIABLES) if is_private(self.url) else None
 
@@ -117,14 +117,20 @@ class GptRealtime:
         headers = dict(DIALECTS[self.dialect].headers)
         if self._secret is not None:
             headers["Authorization"] = f"Bearer {self._secret.reveal()}"
-        url = f"{self.url}?model={quote(self.model, safe='')}"
-        async with open_wire(url, log=log, headers=headers, secret=self._secret) as wire:
+        async with open_wire(self._address(), log=log, headers=headers, secret=self._secret) as wire:
             notes = await self._configure(wire, setup)
             yield RealtimeLine(wire, SessionState(now_s=loop.time), notes)
 
+    def _address(self) -> str:
+        """The endpoint with the model in its query, beside what the query holds already."""
+        query = urlsplit(self.url).query
+        if "model" in parse_qs(query):
+            return self.url
+        return f"{self.url}{'&' if query else '?'}model={quote(self.model, safe='')}"
+
     async def _configure(self, wire: Wire, setup: Setup) -> list[Fault]:
         """Send the session's settings and wait until they hold; what the server changed comes back as remarks."""
-        await wire.wait_for(lambda e: e.get("type") in ("session.created", "conversation.created"), "session.created")
+        await _await(wire, "session.created", "conversation.created")
         asked = Asked(
             voice=self.voice,
             turn_detection=self.turn_detection_settings(),
@@ -132,11 +138,7 @@ class GptRealtime:
         )
         update = session_update(self.dialect, asked, setup)
         await wire.send(update)
-        answer = await wire.wait_for(lambda e: e.get("type") in ("session.updated", "error"), "session.updated")
-        if answer["type"] == "error":
-            error = answer.get("error")
-            told = error.get("message") if isinstance(error, dict) else None
-            raise Unreachable("rejected", wire.scrubbed(f"the server refused the session: {told or 'no reason given'}"))
+        answer = await _await(wire, "session.updated")
         return [
             Fault(kind="agent", message=f"the server did not take a setting: {told}")
             for told in differences(update["session"], answer.get("session"))
@@ -155,6 +157,16 @@ class Grok(GptRealtime):
 
     NAME: ClassVar[str] = "grok"
     VARIABLES: ClassVar[tuple[str, ...]] = ("XAI_API_KEY",)
+
+
+async def _await(wire: Wire, *kinds: str) -> dict[str, Any]:
+    """The first event of these kinds. Raises Unreachable, also for an error in its place."""
+    event = await wire.wait_for(lambda e: e.get("type") in (*kinds, "error"), kinds[0])
+    if event["type"] != "error":
+        return event
+    error = event.get("error")
+    told = error.get("message") if isinstance(error, dict) else None
+    raise Unreachable("rejected", wire.scrubbed(f"the server refused the session: {told or 'no reason given'}"))
 
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:

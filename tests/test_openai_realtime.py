@@ -252,7 +252,7 @@ def test_while_a_slow_tool_works_the_users_silence_goes_on_and_the_answer_waits_
     events = held["slow_tool"].events()
     made = next(i for i, r in enumerate(events) if r["way"] == "received" and "response.done" in str(r["event"]))
     answered = next(i for i, r in enumerate(events) if r["way"] == "sent" and "function_call_output" in str(r["event"]))
-    assert sum(r.get("times", 1) for r in events[made:answered] if "input_audio" in str(r["event"])) >= 70
+    assert sum(r.get("times", 1) for r in events[made:answered] if "input_audio" in str(r["event"])) >= 20
     assert held["slow_tool"].kinds()[1:] == ["conversation.item.create", "response.create"]
     assert sum(c.heard_ticks for c in held["slow_tool"].talk.chunks) == RATE_HZ
 

@@ -1,8 +1,8 @@
 """A double of OpenAI's Realtime API on 127.0.0.1: voice detection, responses, tools, barge-in; and its faults.
 
-`openai_server(...)` runs it in a thread. `python -m tests.servers.openai_server AGENT [SUITE.yaml]` runs it in a process
-of its own with one of this package's agents (`local`) behind the wire, prints its port, and ends with its standard
-input. The suite is read only for what a JSON schema does not say of its tools.
+`openai_server(...)` runs it in a thread. `python -m tests.servers.openai_server AGENT [SUITE.yaml]` runs it in a
+process of its own with one of this package's agents (`local`) behind the wire, prints its port, and ends with its
+standard input. The suite is read only for what a JSON schema does not say of its tools.
 """
 
 from __future__ import annotations

@@ -208,7 +208,7 @@ class Session(Speaking):
             told = f"Conversation already has an active response in progress: {self.response.id}."
             await self.error("conversation_already_has_active_response", told, event)
             return
-        await self.begin()
+        await self.begin((event.get("response") or {}).get("metadata"))
         results, self.outputs = self.outputs, []
         if results and self.line is not None:
             await self.line.answer(results)

@@ -36,6 +36,7 @@ class Response:
     agent_item: str | None = None  # the agent's own name of the message that is open
     message: dict[str, Json] | None = None
     samples: int = 0
+    metadata: Json = None
 
 
 class Speaking:
@@ -99,9 +100,9 @@ class Speaking:
         """Whether a response is under way that holds something."""
         return self.response is not None and bool(self.response.output or self.response.message)
 
-    async def begin(self) -> Response:
+    async def begin(self, metadata: Json = None) -> Response:
         if self.response is None:
-            self.response = Response(id=self.name("resp"))
+            self.response = Response(id=self.name("resp"), metadata=metadata)
             await self.send("response.created", response=self.shown("in_progress"))
         return self.response
 
@@ -129,7 +130,7 @@ class Speaking:
             "status_details": details,
             "output": response.output if done else [],
             "output_modalities": ["audio"],
-            "metadata": None,
+            "metadata": response.metadata,
             "usage": usage if done else None,
         }
 

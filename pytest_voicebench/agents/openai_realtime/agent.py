@@ -26,10 +26,10 @@ _EAGERNESS = ("low", "medium", "high", "auto")
 class GptRealtime:
     """A server that speaks OpenAI's Realtime API over a WebSocket; its fields are the settings.
 
-    `url`: the endpoint; the model joins its query unless it has one. `dialect`: `ga`, `beta` (the shape before general availability, which older
-    compatible servers speak) or `grok`. `turn_detection`: `server_vad` with `threshold`, `prefix_padding_ms` and
-    `silence_duration_ms`, or `semantic_vad` with `eagerness`; all are sent as they stand. `transcription`: the model
-    that writes down the user, `none` for none.
+    `url`: the endpoint; the model joins its query unless it has one. `dialect`: `ga`, `beta` (the shape before general
+    availability, which older compatible servers speak) or `grok`. `turn_detection`: `server_vad` with `threshold`,
+    `prefix_padding_ms` and `silence_duration_ms`, or `semantic_vad` with `eagerness`; all are sent as they stand.
+    `transcription`: the model that writes down the user, `none` for none.
 
     The key is needed at the provider's own address. Another server gets it where it is set, but not in the clear over a
     network. Raises ValueError, one line, for a wrong setting or a missing key.
@@ -151,7 +151,7 @@ class Grok(GptRealtime):
 
     url: str = "wss://api.x.ai/v1/realtime"
     model: str = "grok-voice-latest"
-    voice: str = "ara"
+    voice: str = "Ara"
     dialect: str = "grok"
     transcription: str = "grok-transcribe"
 

@@ -43,6 +43,17 @@ def test_a_missing_key_ends_the_run_in_one_line_before_anything_is_read(folder, 
     assert text.strip() == f"ERROR: {told}"
 
 
+def test_an_agent_of_the_ini_file_needs_its_key_for_scenarios_only(folder):
+    with (folder / "pytest.ini").open("a") as ini:
+        ini.write("voicebench_agent = grok\n")
+    (folder / "test_sum.py").write_text("def test_sum(): assert 1 + 1 == 2\n")
+    status, text = run_apart(folder, "test_sum.py")
+    assert status == 0, text
+    status, text = run_apart(folder)
+    assert status == pytest.ExitCode.USAGE_ERROR
+    assert "ERROR: agent 'grok': XAI_API_KEY is not set" in text
+
+
 def test_what_is_only_collected_needs_no_key(folder):
     status, text = run_apart(folder, "--agent=grok", "--collect-only", "-q")
     assert (status, "travel_01" in text) == (0, True)

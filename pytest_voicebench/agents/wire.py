@@ -14,7 +14,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
 from pytest_voicebench.agents.credentials import Secret
 from pytest_voicebench.agents.protocol import AgentAbsent
@@ -141,7 +141,7 @@ async def open_wire(
             max_size=LARGEST_MESSAGE,
             logger=_QUIET,
         )
-    except (OSError, InvalidHandshake, EOFError, ValueError) as error:
+    except (OSError, WebSocketException, EOFError, ValueError) as error:
         refused = _refusal(error, where, secret)
         log.note(str(refused))
         raise refused from None

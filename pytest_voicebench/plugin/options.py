@@ -147,7 +147,10 @@ def check_rescore(config: pytest.Config) -> None:
 
 
 def check_agents(config: pytest.Config) -> None:
-    """Find what `--agent` names, and its key, before anything is collected. Raises pytest.UsageError."""
+    """Find what `--agent` names before anything is collected, and its key. Raises pytest.UsageError.
+
+    For an agent that only the ini file names the key is looked for when there are scenarios: other tests need none.
+    """
     if not agents_given(config):
         return
     from pytest_voicebench.agents.naming import AgentNameError, check_hosted, find_agent
@@ -156,7 +159,7 @@ def check_agents(config: pytest.Config) -> None:
     try:
         for spec in agent_specs(config):
             find_agent(spec)
-            if not config.getoption("collectonly"):
+            if config.getoption("voicebench_agent") and not config.getoption("collectonly"):
                 check_hosted(spec)
     except AgentNameError as error:
         raise pytest.UsageError(str(error)) from None

@@ -26,6 +26,7 @@ class Script:
     key: str | None = None  # another one is refused with 401, and repeated in the message as servers do
     status: int | None = None  # refuses the handshake
     retry_after: str | None = None
+    location: str | None = None  # of a redirect
     greets: bool = True
     first: Sequence[Json] = ()  # what happens as soon as the connection stands
     confirms: bool = True

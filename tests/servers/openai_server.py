@@ -59,6 +59,8 @@ class Double:
         response = connection.respond(http.HTTPStatus(status), body)
         if self.script.retry_after:
             response.headers["Retry-After"] = self.script.retry_after
+        if self.script.location:
+            response.headers["Location"] = self.script.location
         return response
 
     async def talk(self, socket) -> None:

@@ -127,7 +127,7 @@ class SessionState:
         if self._active is not None and self._active != response_id:  # left without an end, as Grok does
             self._over.add(self._active)
             found = self._ended(self._active, [], complete=False)
-        self._active, self._asked = response_id, False
+        self._active, self._asked, self._blocked = response_id, False, False
         return found
 
     def _response_done(self, event: Event) -> list[AgentEvent]:
@@ -212,8 +212,9 @@ class SessionState:
 
     def _error(self, event: Event) -> list[AgentEvent]:
         error = _part(event, "error")
+        self._asked = False  # it may have been refused; if it was not, asking again collides, and waits
         if error.get("code") == ALREADY_ACTIVE:
-            self._asked, self._wanted, self._blocked = False, True, True
+            self._wanted, self._blocked = True, True
             return []
         fault = fault_of(error)
         return [fault] if fault else []

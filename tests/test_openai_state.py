@@ -166,6 +166,14 @@ def test_a_request_that_collided_is_made_again_after_the_response_that_was_in_it
     assert kinds(session.take_outgoing()) == ["response.create"]
 
 
+def test_a_response_that_was_cancelled_is_not_followed_by_a_request_since_the_users_turn_will_be():
+    session = Session()
+    session.told(created(), item_done(), done(), created("r2"))
+    session.answer([result()])
+    session.take(done("r2", status="cancelled"))
+    assert kinds(session.take_outgoing()) == ["conversation.item.create"]
+
+
 def test_while_the_user_speaks_results_are_handed_over_and_nothing_is_asked_for():
     session = Session()
     session.told(created(), item_done(), done(), SPEECH_STARTED)

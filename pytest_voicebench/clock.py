@@ -112,6 +112,11 @@ class Clock:
         """Whether the first block has left."""
         return self._zero_s is not None
 
+    @property
+    def zero_s(self) -> float | None:
+        """When the first block left, by the loop's clock; None before it."""
+        return self._zero_s
+
     def is_running(self) -> bool:
         """Whether the conversation's loop still runs."""
         return self._loop.is_running()

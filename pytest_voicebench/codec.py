@@ -2,8 +2,8 @@
 
 Fields that end in `_ticks` hold whole samples at 24 kHz in memory; in JSON they end in `_s` and hold seconds, rounded
 to six decimals, which is fine enough that reading gives the same tick. Tuples become arrays, None becomes null, keys
-keep the order of the fields. NaN and infinities have no place in JSON and are refused. The field `recording` is left
-out: it is saved as sound.
+keep the order of the fields. NaN and infinities have no place in JSON and are refused. The fields `recording` and
+`wire_events` are left out: they have files of their own.
 
 Keys that a class does not know are ignored, so that a file of a newer version that only adds fields stays readable;
 a change that old code would misread raises the number in `format` or `schema_version`, which the readers check.
@@ -25,7 +25,7 @@ Json = Any
 T = TypeVar("T")
 Decode = Callable[[Json], Any]
 
-LEFT_OUT = frozenset({"recording"})
+LEFT_OUT = frozenset({"recording", "wire_events"})
 
 
 class CodecError(ValueError):

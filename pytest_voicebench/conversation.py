@@ -244,9 +244,10 @@ class Conversation:
     """The evidence of one item: cassette, unit of exchange, and the only thing scores are made from.
 
     `agent_speech` is None until speech was detected. `recording` is saved as audio.flac (user left, agent right),
-    everything else as conversation.json. `warnings` are remarks on the user's recordings, one line each. `reported` is
-    given where the conversation was held by somebody else's scripts and imported. `words_dropped` counts the words that
-    a recogniser put where no speech is; None where none listened.
+    `wire_events` (one JSON object a line) as events.jsonl, everything else as conversation.json. `warnings` are remarks
+    on the user's recordings, one line each. `reported` is given where the conversation was held by somebody else's
+    scripts and imported. `words_dropped` counts the words that a recogniser put where no speech is; None where none
+    listened.
     """
 
     item_id: str
@@ -271,6 +272,7 @@ class Conversation:
     reported: Reported | None = None
     words_dropped: int | None = None
     format: int = FORMAT
+    wire_events: tuple[str, ...] = field(default=(), repr=False, compare=False)
     recording: Recording | None = field(default=None, repr=False, compare=False)
 
     @property

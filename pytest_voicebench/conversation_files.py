@@ -1,4 +1,4 @@
-"""A conversation in its folder: conversation.json beside audio.flac (24 kHz, user left, agent right)."""
+"""A conversation in its folder: conversation.json, audio.flac (24 kHz, user left, agent right), events.jsonl."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pytest_voicebench.timeline import RATE_HZ
 
 JSON_NAME = "conversation.json"
 AUDIO_NAME = "audio.flac"
+EVENTS_NAME = "events.jsonl"
 
 
 class ConversationUnreadable(Exception):  # noqa: N818 - says what is the case, for a person
@@ -19,14 +20,16 @@ class ConversationUnreadable(Exception):  # noqa: N818 - says what is the case, 
 
 
 def save_conversation(conversation: Conversation, folder: Path) -> None:
-    """Write both files, each whole or not at all; equal conversations give equal bytes.
+    """Write its files, each whole or not at all; equal conversations give equal bytes.
 
     The sound is written first, so that a conversation.json is never without it. A conversation that was loaded
     without its recording leaves the sound that is there; a recording of no samples (the agent was absent) leaves no
-    audio.flac, because FLAC cannot hold nothing. Raises CodecError for values that are not JSON, before
-    anything is written, and ValueError for tracks of different lengths.
+    audio.flac, because FLAC cannot hold nothing. An agent in this process has no events.jsonl. Raises CodecError for
+    values that are not JSON, before anything is written, and ValueError for tracks of different lengths.
     """
     text = dump_json(conversation) + b"\n"
+    if conversation.wire_events:
+        write_atomically(folder / EVENTS_NAME, "".join(f"{e}\n" for e in conversation.wire_events).encode())
     if conversation.recording is not None:
         _save_recording(conversation.recording, folder / AUDIO_NAME)
     write_atomically(folder / JSON_NAME, text)

@@ -11,6 +11,7 @@ import numpy as np
 from pytest_voicebench.agent_side import AgentSide, is_our_cancelling, named
 from pytest_voicebench.agents.checks import line_flaw
 from pytest_voicebench.agents.protocol import Agent, AgentAbsent, Line, Setup
+from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio import BLOCK_TICKS, RATE_HZ, Audio
 from pytest_voicebench.audio_files import AudioError
 from pytest_voicebench.clock import Clock
@@ -56,6 +57,7 @@ class _Duplex:
         self.agent = agent
         self.progress = progress
         self.clock = Clock()
+        self.log = WireLog(asyncio.get_running_loop().time)
         self.toolbox = Toolbox(scenario.suite.tools, scenario.suite.folder)
         self.state_sha256_before = self.toolbox.state_sha256()
         self.side = AgentSide(toolbox=self.toolbox, clock=self.clock)
@@ -98,6 +100,8 @@ class _Duplex:
         except AudioError as error:
             self.side.problem("suite", str(error))
             return False
+        if self.agent.info.clock == "wall":
+            self.toolbox.prepare()
         return True
 
     async def _connect(self) -> tuple[AbstractAsyncContextManager[Line], Line] | None:
@@ -108,6 +112,7 @@ class _Duplex:
             tools=tuple(suite.tools.values()),
             today=suite.today,
             documents=suite.documents,
+            log=self.log,
         )
         limit = None
         try:
@@ -276,6 +281,7 @@ class _Duplex:
             state=self.toolbox.snapshot(),
             state_sha256_before=self.state_sha256_before,
             state_sha256_after=self.toolbox.state_sha256(),
+            wire_events=self.log.lines(self.clock.zero_s),
             recording=Recording(user=self.user.track(duration), agent=side.loudspeaker.track(duration)),
         )
 

@@ -21,6 +21,8 @@ GROUP = "pytest_voicebench.agents"
 DEFAULT_AGENT = "local"
 
 SHIPPED: Mapping[str, str] = {
+    "gpt-realtime": "pytest_voicebench.agents.openai_realtime:GptRealtime",
+    "grok": "pytest_voicebench.agents.openai_realtime:Grok",
     "local": "pytest_voicebench.agents.local:LocalAgent",
     "simulated": "pytest_voicebench.agents.simulated:build",
 }
@@ -29,7 +31,10 @@ SHIPPED: Mapping[str, str] = {
 NEEDS_SCENARIO = frozenset({"simulated"})
 """Shipped agents that are told, before the settings, the scenario: what the user will say and expect."""
 
-ALIASES: Mapping[str, str] = {}
+HOSTED = frozenset({"gpt-realtime", "grok"})
+"""Shipped agents that need a key: it is looked for before anything is collected."""
+
+ALIASES: Mapping[str, str] = {"gpt_realtime": "gpt-realtime"}
 """Other names of agents, each for a text `NAME[,key=value...]`; settings that are given are added to it."""
 
 Scalar = str | int | float | bool
@@ -166,6 +171,12 @@ def _load(reference: str, spec: AgentSpec) -> Any:
     return found
 
 
+def check_hosted(spec: AgentSpec) -> None:
+    """Make a hosted agent once, so that a missing key or a wrong setting is told at once. Raises AgentNameError."""
+    if spec.name in HOSTED:
+        _made(find_agent(spec), (), spec)
+
+
 def _told(error: BaseException) -> str:
     """What went wrong, on one line; with its type where the text alone would not say that somebody's code is broken."""
     text = " ".join(str(error).split())
@@ -186,17 +197,20 @@ def build_agent(spec: AgentSpec, scenario: Scenario) -> Agent:
         return found  # type: ignore[no-any-return]
     if not callable(found):
         raise AgentNameError(f"{_about(spec)}: {type(found).__name__} is no agent: it has no info and connect()")
-    first = (scenario,) if spec.needs_scenario else ()
-    _check_settings(found, first, spec)
-    try:
-        agent = found(*first, **spec.settings)
-    except (Exception, SystemExit) as error:  # the agent's own code ran
-        raise AgentNameError(f"{_about(spec)}: {_told(error)}") from error
+    agent = _made(found, (scenario,) if spec.needs_scenario else (), spec)
     if not _is_agent(agent):
         raise AgentNameError(
             f"{_about(spec)}: {spec.name} gave a {type(agent).__name__}, which has no info and connect()"
         )
     return agent  # type: ignore[no-any-return]
+
+
+def _made(builder: Callable[..., Any], first: tuple[Any, ...], spec: AgentSpec) -> Any:
+    _check_settings(builder, first, spec)
+    try:
+        return builder(*first, **spec.settings)
+    except (Exception, SystemExit) as error:  # the agent's own code ran
+        raise AgentNameError(f"{_about(spec)}: {_told(error)}") from error
 
 
 def _is_agent(thing: object) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio import Audio
 from pytest_voicebench.conversation import AgentInfo, Word
 from pytest_voicebench.tools import Tool
@@ -25,13 +26,17 @@ class AgentAbsent(Exception):  # noqa: N818 - names the outcome
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """What an agent is told before the conversation. It never holds the scenario."""
+    """What an agent is told before the conversation. It never holds the scenario.
+
+    `log` takes what goes over the wire, failed connections included; it becomes the item's events.jsonl.
+    """
 
     conversation_id: str
     instructions: str
     tools: tuple[Tool, ...]
     today: date
     documents: tuple[str, ...] = ()
+    log: WireLog | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

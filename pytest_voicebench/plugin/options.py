@@ -148,15 +148,20 @@ def check_rescore(config: pytest.Config) -> None:
 
 
 def check_agents(config: pytest.Config) -> None:
-    """Find what `--agent` names before anything is collected. Raises pytest.UsageError."""
+    """Find what `--agent` names before anything is collected, and its key. Raises pytest.UsageError.
+
+    For an agent that only the ini file names the key is looked for when there are scenarios: other tests need none.
+    """
     if not agents_given(config):
         return
-    from pytest_voicebench.agents.naming import AgentNameError, find_agent
+    from pytest_voicebench.agents.naming import AgentNameError, check_hosted, find_agent
 
     _allow_own_modules(config)
     try:
         for spec in agent_specs(config):
             find_agent(spec)
+            if config.getoption("voicebench_agent") and not config.getoption("collectonly"):
+                check_hosted(spec)
     except AgentNameError as error:
         raise pytest.UsageError(str(error)) from None
 

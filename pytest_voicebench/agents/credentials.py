@@ -1,0 +1,91 @@
+"""Keys of providers: from the environment, else from `.env.local` or `.env`; never shown."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+FILES = (".env.local", ".env")
+"""Files of the current directory that are read for what the environment lacks, the first one first."""
+
+HIDDEN = "***"
+
+
+class Secret:
+    """A key, and the variable it came from. No way of printing, formatting or pickling it gives the value."""
+
+    __slots__ = ("_value", "variable")
+
+    def __init__(self, value: str, variable: str) -> None:
+        self._value = value
+        self.variable = variable
+
+    def reveal(self) -> str:
+        """The value, for the one place that sends it."""
+        return self._value
+
+    def scrub(self, text: str) -> str:
+        """The text without the value: servers echo keys in their error messages."""
+        return text.replace(self._value, HIDDEN) if self._value else text
+
+    def __repr__(self) -> str:
+        return f"Secret({self.variable})"
+
+    def __reduce__(self) -> str:
+        raise TypeError(f"the key of {self.variable} must not leave this process")
+
+
+def find_key(
+    variables: Sequence[str], *, environment: Mapping[str, str] | None = None, folder: Path | None = None
+) -> Secret | None:
+    """The first of the variables that is set and not empty, or None.
+
+    The environment comes first; `.env.local` and then `.env` of the folder (the current one) only fill in, and change
+    no environment. A file that cannot be read counts as absent.
+    """
+    places = [os.environ if environment is None else environment]
+    places += [_variables_of((folder or Path.cwd()) / name) for name in FILES]
+    for place in places:
+        for variable in variables:
+            if value := place.get(variable, "").strip():
+                return Secret(_header_safe(value, variable), variable)
+    return None
+
+
+def need_key(variables: Sequence[str], *, folder: Path | None = None) -> Secret:
+    """The first of the variables that is set. Raises ValueError, which names them."""
+    found = find_key(variables, folder=folder)
+    if found is None:
+        others = f" (or {', '.join(variables[1:])})" if variables[1:] else ""
+        raise ValueError(f"{variables[0]}{others} is not set: export it, or put it into {' or '.join(FILES)}")
+    return found
+
+
+def _header_safe(value: str, variable: str) -> str:
+    """Raises ValueError for a value that no HTTP header can hold; it was pasted wrongly, and is not repeated."""
+    if not value.isascii() or not value.isprintable() or " " in value:
+        raise ValueError(f"{variable} is not a key: it holds spaces, line ends or letters that are not ASCII")
+    return value
+
+
+def _variables_of(path: Path) -> dict[str, str]:
+    """The assignments `NAME=value`, also with `export` and quotes; ` #` begins a comment after an unquoted value."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig", errors="replace").splitlines()
+    except OSError:
+        return {}
+    found = {}
+    for line in lines:
+        name, equals, value = line.strip().removeprefix("export ").partition("=")
+        if equals and name.strip().isidentifier():
+            found[name.strip()] = _unquoted(value.strip())
+    return found
+
+
+def _unquoted(value: str) -> str:
+    if value[:1] in ("'", '"'):
+        inner, closed, _ = value[1:].partition(value[0])
+        if closed:
+            return inner
+    return value.partition(" #")[0].strip()

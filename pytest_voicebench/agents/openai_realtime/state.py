@@ -1,0 +1,267 @@
+"""What a session is in the middle of: a pure machine from server events to ours, and to what must be sent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pytest_voicebench.agents.openai_realtime.calls import ResponseCalls
+from pytest_voicebench.agents.openai_realtime.dialects import current_name
+from pytest_voicebench.agents.openai_realtime.errors import fault_of
+from pytest_voicebench.agents.openai_realtime.items import ItemAudio, NotAudio
+from pytest_voicebench.agents.openai_realtime.usage import usage_counts
+from pytest_voicebench.agents.protocol import (
+    AgentAudio,
+    AgentEvent,
+    Fault,
+    PlaybackClear,
+    ToolResult,
+    Transcript,
+    TurnEnd,
+    Usage,
+)
+from pytest_voicebench.audio import RATE_HZ
+
+Json = Any
+Event = dict[str, Json]
+
+ALREADY_ACTIVE = "conversation_already_has_active_response"
+
+
+class SessionState:
+    """Follows one session. `take` gives our events; `take_outgoing` gives what must be sent because of them.
+
+    A response is over when the server says so, when the user speaks into it (the server then cancels it, and what still
+    comes of it is late), or when the next one begins. One request to go on is made for all results together, and not
+    while a response is active or the user speaks: then the server answers the user's turn anyhow.
+    """
+
+    def __init__(self, *, now_s: Callable[[], float]) -> None:
+        self._now_s = now_s
+        self._outgoing: list[Event] = []
+        self._seen: set[str] = set()
+        self._active: str | None = None
+        self._asked = False  # a response.create is on its way, not yet confirmed
+        self._blocked = False  # the server refused one since it had a response that we had not heard of
+        self._wanted = False
+        self._user_speaks = False
+        self._over: set[str] = set()
+        self._calls: dict[str, ResponseCalls] = {}
+        self._items: dict[str, ItemAudio] = {}
+        self._plays_until_s = 0.0
+        self._final_texts: set[str] = set()
+
+    def take(self, event: Event) -> list[AgentEvent]:
+        """What a server event means. One with an id that was seen before means nothing; nor does an unknown one."""
+        event_id = event.get("event_id")
+        if isinstance(event_id, str) and event_id:
+            if event_id in self._seen:
+                return []
+            self._seen.add(event_id)
+        kind = event.get("type")
+        handle = _HANDLERS.get(current_name(kind)) if isinstance(kind, str) else None
+        return handle(self, event) if handle else []
+
+    def take_outgoing(self) -> list[Event]:
+        """What is to be sent now, in order; each is given once."""
+        idle = self._active is None and not (self._asked or self._blocked or self._user_speaks)
+        if self._wanted and idle:
+            self._wanted, self._asked = False, True
+            self._outgoing.append({"type": "response.create"})
+        events, self._outgoing = self._outgoing, []
+        return events
+
+    def answer(self, results: Sequence[ToolResult]) -> None:
+        """Hand over results. Where the user speaks, the answer to his turn will use them."""
+        for result in results:
+            text = json.dumps(result.result, ensure_ascii=False)
+            item = {"type": "function_call_output", "call_id": result.call_id, "output": text}
+            self._outgoing.append({"type": "conversation.item.create", "item": item})
+        self._wanted = bool(results) and not self._user_speaks
+
+    def cut(self, item_id: str, seconds: float) -> None:
+        """Tell the server how much of an item was heard; one of which nothing was heard is deleted."""
+        item = self._items.get(item_id)
+        heard_ms = min(int(seconds * 1000), item.samples * 1000 // RATE_HZ if item else 0)
+        if item is None or heard_ms <= 0:
+            self._outgoing.append({"type": "conversation.item.delete", "item_id": item_id})
+            return
+        self._outgoing.append(
+            {
+                "type": "conversation.item.truncate",
+                "item_id": item_id,
+                "content_index": item.content_index,
+                "audio_end_ms": heard_ms,
+            }
+        )
+
+    def inject(self, text: str) -> None:
+        """Put a text into the context, without asking for a response."""
+        content = [{"type": "input_text", "text": text}]
+        item = {"type": "message", "role": "system", "content": content}
+        self._outgoing.append({"type": "conversation.item.create", "item": item})
+
+    def _speech_started(self, _: Event) -> list[AgentEvent]:
+        self._user_speaks = True
+        self._wanted = False
+        if self._active is not None:
+            self._over.add(self._active)
+        return self._cleared()
+
+    def _speech_ended(self, _: Event) -> list[AgentEvent]:
+        self._user_speaks = False
+        return []
+
+    def _cleared(self) -> list[AgentEvent]:
+        """A clear where something plays; else nothing, so that no reply counts as cut that was heard whole."""
+        now_s = self._now_s()
+        if now_s >= self._plays_until_s:
+            return []
+        self._plays_until_s = now_s
+        return [PlaybackClear()]
+
+    def _response_created(self, event: Event) -> list[AgentEvent]:
+        response_id = _text(_part(event, "response"), "id")
+        found: list[AgentEvent] = []
+        if self._active is not None and self._active != response_id:  # left without an end, as Grok does
+            self._over.add(self._active)
+            found = self._ended(self._active, [], complete=False)
+        self._active, self._asked, self._blocked = response_id, False, False
+        return found
+
+    def _response_done(self, event: Event) -> list[AgentEvent]:
+        response = _part(event, "response")
+        response_id, status = _text(response, "id") or self._active or "", response.get("status", "completed")
+        cancelled = status == "cancelled"
+        if self._active in (None, response_id):
+            self._active, self._asked = None, False
+        self._blocked = False
+        if cancelled:
+            self._wanted = False
+        found: list[AgentEvent] = self._cleared() if cancelled else []
+        if status in ("cancelled", "failed") and response_id:
+            self._over.add(response_id)
+        output = response.get("output")
+        found += self._ended(response_id, output if isinstance(output, list) else [], complete=status == "completed")
+        counts = usage_counts(response.get("usage") or event.get("usage"))
+        found += [Usage(counts=counts)] if counts else []
+        return found + _failure(response, status)
+
+    def _ended(self, response_id: str, output: list[Json], *, complete: bool) -> list[AgentEvent]:
+        calls = self._calls_of(response_id)
+        return [*calls.end(output, complete=complete), TurnEnd(response_id=response_id)]
+
+    def _audio(self, event: Event) -> list[AgentEvent]:
+        item_id, delta = _text(event, "item_id"), event.get("delta")
+        if _text(event, "response_id") in self._over or not item_id:
+            return []
+        item = self._items.setdefault(item_id, ItemAudio(content_index=_whole(event.get("content_index"))))
+        try:
+            audio = item.read(delta)
+        except NotAudio as flaw:
+            return [Fault(kind="infrastructure", message=f"response.output_audio.delta: {flaw}")]
+        if not len(audio.samples):
+            return []
+        self._plays_until_s = max(self._plays_until_s, self._now_s()) + audio.duration_s
+        return [AgentAudio(item_id=item_id, audio=audio)]
+
+    def _agent_text(self, event: Event) -> list[AgentEvent]:
+        return self._transcript(event, "agent", event.get("delta"), delta=True)
+
+    def _agent_text_done(self, event: Event) -> list[AgentEvent]:
+        return self._transcript(event, "agent", event.get("transcript", event.get("text")), final=True)
+
+    def _user_text(self, event: Event) -> list[AgentEvent]:
+        return self._transcript(event, "user", event.get("delta"), delta=True)
+
+    def _user_text_so_far(self, event: Event) -> list[AgentEvent]:
+        return self._transcript(event, "user", event.get("transcript"))
+
+    def _user_text_done(self, event: Event) -> list[AgentEvent]:
+        counts = usage_counts(event.get("usage"), "transcription_")
+        found = self._transcript(event, "user", event.get("transcript"), final=True)
+        return found + ([Usage(counts=counts)] if counts else [])
+
+    def _transcript(
+        self, event: Event, speaker: Any, text: Json, *, delta: bool = False, final: bool = False
+    ) -> list[AgentEvent]:
+        """A text of an item. A final one is replaced by final ones only; late ones of what was cut are void."""
+        item_id = _text(event, "item_id")
+        if not isinstance(text, str) or _text(event, "response_id") in self._over:
+            return []
+        if item_id in self._final_texts and not final:
+            return []
+        if final and item_id:
+            self._final_texts.add(item_id)
+        return [Transcript(speaker=speaker, text=text, item_id=item_id or None, delta=delta)]
+
+    def _calls_of(self, response_id: str) -> ResponseCalls:
+        return self._calls.setdefault(response_id, ResponseCalls(response_id=response_id))
+
+    def _item_added(self, event: Event) -> list[AgentEvent]:
+        self._calls_of(_text(event, "response_id")).begun(_part(event, "item"))
+        return []
+
+    def _arguments_done(self, event: Event) -> list[AgentEvent]:
+        self._calls_of(_text(event, "response_id")).written(event)
+        return []
+
+    def _item_done(self, event: Event) -> list[AgentEvent]:
+        return list(self._calls_of(_text(event, "response_id")).made(_part(event, "item")))
+
+    def _error(self, event: Event) -> list[AgentEvent]:
+        error = _part(event, "error")
+        self._asked = False  # it may have been refused; if it was not, asking again collides, and waits
+        if error.get("code") == ALREADY_ACTIVE:
+            self._wanted, self._blocked = True, True
+            return []
+        fault = fault_of(error)
+        return [fault] if fault else []
+
+
+def _failure(response: Event, status: Json) -> list[AgentEvent]:
+    """A response that failed was not the agent's answer; one that was cut short by a limit was."""
+    details = _part(response, "status_details")
+    if status == "failed":
+        error = _part(details, "error")
+        told = error.get("message") or error.get("code") or error.get("type") or "no reason given"
+        return [Fault(kind="infrastructure", message=f"a response failed: {told}")]
+    if status == "incomplete":
+        return [Fault(kind="agent", message=f"a response is incomplete: {details.get('reason', 'no reason given')}")]
+    return []
+
+
+def _part(event: Event, name: str) -> Event:
+    value = event.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def _text(event: Event, name: str) -> str:
+    value = event.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _whole(value: Json) -> int:
+    return value if isinstance(value, int) and value >= 0 else 0
+
+
+_HEARD = "conversation.item.input_audio_transcription"
+_HANDLERS: dict[str, Callable[[SessionState, Event], list[AgentEvent]]] = {
+    "input_audio_buffer.speech_started": SessionState._speech_started,
+    "input_audio_buffer.speech_stopped": SessionState._speech_ended,
+    "input_audio_buffer.committed": SessionState._speech_ended,
+    "response.created": SessionState._response_created,
+    "response.done": SessionState._response_done,
+    "response.output_audio.delta": SessionState._audio,
+    "response.output_audio_transcript.delta": SessionState._agent_text,
+    "response.output_audio_transcript.done": SessionState._agent_text_done,
+    "response.output_text.done": SessionState._agent_text_done,
+    f"{_HEARD}.delta": SessionState._user_text,
+    f"{_HEARD}.updated": SessionState._user_text_so_far,
+    f"{_HEARD}.completed": SessionState._user_text_done,
+    "response.output_item.added": SessionState._item_added,
+    "response.function_call_arguments.done": SessionState._arguments_done,
+    "response.output_item.done": SessionState._item_done,
+    "error": SessionState._error,
+}

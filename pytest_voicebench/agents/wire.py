@@ -1,0 +1,257 @@
+"""One WebSocket to a provider that speaks JSON: opened with a deadline, logged, and every way it fails in one line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import socket
+import ssl
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
+
+from pytest_voicebench.agents.credentials import Secret
+from pytest_voicebench.agents.protocol import AgentAbsent
+from pytest_voicebench.agents.wire_log import WireLog
+
+Json = Any
+
+OPEN_TIMEOUT_S = 10.0
+HANDSHAKE_TIMEOUT_S = 10.0
+"""For the provider's own greeting, after the socket is open."""
+CLOSE_TIMEOUT_S = 2.0
+KEEPALIVE_S = 20.0
+LARGEST_MESSAGE = 16 * 1024 * 1024
+"""Bytes; the largest events that a provider documents are 15 MiB."""
+
+ENDED_WELL = (1000, 1005)
+"""Closing codes of a server that hangs up: done, and none given."""
+
+Refusal = Literal["refused", "dns", "tls", "timeout", "unauthorized", "rate_limited", "server_error", "rejected"]
+
+_QUIET = logging.Logger("pytest_voicebench.wire", logging.CRITICAL)  # the library's own debug log shows headers
+_QUIET.addHandler(logging.NullHandler())
+
+
+class Unreachable(AgentAbsent):
+    """No line to the provider. `kind` says why; `retry_after_s` is what the provider asked for, if it did."""
+
+    def __init__(self, kind: Refusal, message: str, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.retry_after_s = retry_after_s
+
+
+class WireBroken(Exception):  # noqa: N818 - names what is the case
+    """An open line ended in a way that is nobody's hanging up, or carried what cannot be read; one line."""
+
+
+class Wire:
+    """An open WebSocket of JSON objects. Sending on a closed one does nothing: receiving says what became of it."""
+
+    def __init__(self, connection: ClientConnection, log: WireLog, secret: Secret | None) -> None:
+        self._connection = connection
+        self._log = log
+        self._secret = secret
+
+    async def send(self, event: Mapping[str, Json]) -> None:
+        """Send one object. Waits while the server takes nothing."""
+        try:
+            await self._connection.send(json.dumps(event, separators=(",", ":")))
+        except ConnectionClosed:
+            return
+        self._log.sent(event)
+
+    async def receive(self) -> AsyncIterator[dict[str, Json]]:
+        """Objects until the server hangs up. Raises WireBroken for any other end."""
+        while True:
+            try:
+                frame = await self._connection.recv()
+            except ConnectionClosed as closed:
+                told = self.scrubbed(_told_end(closed))
+                self._log.note(told)
+                if closed.rcvd is not None and closed.rcvd.code in ENDED_WELL:
+                    return
+                raise WireBroken(told) from None
+            yield self._read(frame)
+
+    def _read(self, frame: str | bytes) -> dict[str, Json]:
+        if isinstance(frame, bytes):
+            self._log.note(f"binary frame of {len(frame)} bytes")
+            raise WireBroken(f"the server sent a binary frame of {len(frame)} bytes where JSON is due")
+        try:
+            event = json.loads(frame)
+        except (ValueError, RecursionError):
+            event = None
+        if not isinstance(event, dict):
+            self._log.note(f"not a JSON object: {frame[:200]}")
+            raise WireBroken(self.scrubbed(f"the server sent what is not a JSON object: {_short(frame, 80)!r}"))
+        self._log.received(event)
+        return event
+
+    async def wait_for(self, found: Callable[[dict[str, Json]], bool], what: str) -> dict[str, Json]:
+        """The first event for which `found` holds; others are passed over.
+
+        Raises Unreachable when it does not come within HANDSHAKE_TIMEOUT_S, or the line ends before it.
+        """
+        try:
+            async with asyncio.timeout(HANDSHAKE_TIMEOUT_S):
+                async for event in self.receive():
+                    if found(event):
+                        return event
+        except TimeoutError:
+            raise Unreachable("timeout", f"no {what} within {HANDSHAKE_TIMEOUT_S:.0f} s") from None
+        except WireBroken as broken:
+            raise Unreachable("rejected", f"before {what}: {broken}") from None
+        raise Unreachable("rejected", f"the server hung up before {what}")
+
+    def scrubbed(self, text: str) -> str:
+        """The text without the key."""
+        return self._secret.scrub(text) if self._secret else text
+
+
+@asynccontextmanager
+async def open_wire(
+    url: str, *, log: WireLog, headers: Mapping[str, str] | None = None, secret: Secret | None = None
+) -> AsyncIterator[Wire]:
+    """Open a WebSocket and close it in the end. Raises Unreachable, in one line without the key.
+
+    No proxy is used, no redirect followed and nothing tried again: a measurement knows whom it measures. Frames are not
+    compressed, since that takes time from other conversations.
+    """
+    log.hide(secret)
+    where = shown_url(url)
+    try:
+        connection = await _Connect(
+            url,
+            additional_headers=dict(headers or {}),
+            user_agent_header="pytest-voicebench",
+            proxy=None,
+            compression=None,
+            open_timeout=OPEN_TIMEOUT_S,
+            ping_interval=KEEPALIVE_S,
+            ping_timeout=KEEPALIVE_S,
+            close_timeout=CLOSE_TIMEOUT_S,
+            max_size=LARGEST_MESSAGE,
+            logger=_QUIET,
+        )
+    except (OSError, WebSocketException, EOFError, ValueError) as error:
+        refused = _refusal(error, where, secret)
+        log.note(str(refused))
+        raise refused from None
+    log.note(f"connected to {where}")
+    try:
+        yield Wire(connection, log, secret)
+    finally:
+        await connection.close()
+
+
+class _Connect(connect):
+    """Follows no redirect: a key goes where it was sent, and nowhere else."""
+
+    def process_redirect(self, exc: Exception) -> Exception | str:
+        return exc
+
+
+def shown_url(url: str) -> str:
+    """The address as logs and reports may show it: no user, password or query."""
+    parts = urlsplit(url)
+    host = f"[{parts.hostname}]" if parts.hostname and ":" in parts.hostname else parts.hostname or ""
+    return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path}"
+
+
+def url_flaw(url: str) -> str | None:
+    """What is wrong with the address of a WebSocket, or None."""
+    try:
+        parts = urlsplit(url)
+        fine = parts.scheme in ("ws", "wss") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        fine = False
+    if not fine or not url.isascii() or not url.isprintable() or " " in url:
+        return "url must be the address of a WebSocket: wss://HOST/PATH or ws://HOST:PORT/PATH"
+    return "url must not hold a user or password" if parts.username or parts.password else None
+
+
+def is_private(url: str) -> bool:
+    """Whether nobody on the way can read what is sent there: encrypted, or this machine."""
+    parts = urlsplit(url)
+    return parts.scheme == "wss" or parts.hostname in ("localhost", "127.0.0.1", "::1")
+
+
+def _refusal(error: Exception, where: str, secret: Secret | None) -> Unreachable:
+    """Why no connection came about, in one line."""
+    scrub = secret.scrub if secret else str
+    match error:
+        case InvalidStatus():
+            return _http_refusal(error, where, secret)
+        case TimeoutError():
+            return Unreachable("timeout", f"{where}: no connection within {OPEN_TIMEOUT_S:.0f} s{_proxy_note()}")
+        case socket.gaierror():
+            return Unreachable("dns", f"{where}: the name of the host is not known ({error.strerror}){_proxy_note()}")
+        case ssl.SSLError():
+            reason = getattr(error, "verify_message", "") or error.reason or "handshake failed"
+            return Unreachable("tls", f"{where}: TLS failed: {str(reason).lower().replace('_', ' ')}")
+        case OSError():
+            text = scrub(_short(error.strerror or str(error), 200)) or "the connection broke off while it was opened"
+            return Unreachable("refused", f"{where}: {text}{_proxy_note()}")
+    return Unreachable("rejected", f"{where}: no WebSocket there: {scrub(_short(str(error), 200))}")
+
+
+def _http_refusal(error: InvalidStatus, where: str, secret: Secret | None) -> Unreachable:
+    response = error.response
+    status, told = response.status_code, _error_message(bytes(response.body or b""))
+    if secret:
+        told = secret.scrub(told)
+    kind: Refusal = "rejected"
+    if status in (401, 403):
+        kind, meaning = "unauthorized", f"the key of {secret.variable} is refused" if secret else "a key is asked for"
+    elif status == 429:
+        kind, meaning = "rate_limited", "too many sessions or requests, or no quota left"
+    elif status >= 500:
+        kind, meaning = "server_error", "the server failed"
+    else:
+        meaning = "not found: is the model or the path right?" if status == 404 else "refused"
+    after = response.headers.get("Retry-After", "")
+    text = f"{where}: HTTP {status}, {meaning}" + (f" ({told})" if told else "")
+    return Unreachable(kind, text, float(after) if after.isdigit() else None)
+
+
+def _error_message(body: bytes) -> str:
+    """`error.message` of a JSON body, one line; empty where there is none."""
+    try:
+        message = json.loads(body)["error"]["message"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return ""
+    return _short(message, 200) if isinstance(message, str) else ""
+
+
+def _told_end(closed: ConnectionClosed) -> str:
+    """How an open connection ended, in one line."""
+    sent, received = closed.sent, closed.rcvd
+    if received is not None and (sent is None or closed.rcvd_then_sent):
+        reason = f" {_short(received.reason, 200)}" if received.reason else ""
+        return f"the server closed the connection ({received.code}{reason})"
+    if sent is not None and sent.code == 1009:
+        return f"the server sent a message of more than {LARGEST_MESSAGE // 2**20} MiB (1009)"
+    if sent is not None and sent.code == 1011:
+        return f"no sign of life from the server for {KEEPALIVE_S:.0f} s (1011)"
+    if sent is not None and sent.code != 1000:
+        return f"the server broke the WebSocket protocol ({sent.code} {_short(sent.reason, 100)})"
+    return "the connection broke off without a closing frame (1006)"
+
+
+def _proxy_note() -> str:
+    """A hint where the environment names a proxy, which is not used."""
+    names = [n for n in ("HTTPS_PROXY", "ALL_PROXY", "HTTP_PROXY") if os.environ.get(n) or os.environ.get(n.lower())]
+    return f" ({names[0]} is set, and not used: a proxy would be measured too)" if names else ""
+
+
+def _short(text: str, most: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[:most]}..."

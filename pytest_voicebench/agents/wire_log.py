@@ -1,0 +1,114 @@
+"""What went over the wire in one conversation: every event as sent and received, without audio and without keys."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pytest_voicebench.agents.credentials import HIDDEN, Secret
+
+Json = Any
+Way = Literal["sent", "received", "note"]
+
+MOST_CHARACTERS = 16_000_000
+"""Where a log ends: whoever sends more than this is a fault of its own."""
+
+LONGEST_TEXT = 50_000
+"""Longer texts inside an event are cut."""
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{100,}={0,2}")
+_SECRET_NAME = re.compile(r"client_secret|api_?key|authorization|access_?token", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class _Row:
+    """Consecutive events that say the same: how often, and when the last one was."""
+
+    at_s: float
+    way: Way
+    text: str
+    times: int = 1
+    until_s: float = 0.0
+
+
+@dataclass(slots=True)
+class WireLog:
+    """Collects rows in memory, so that nothing waits for a disk while a conversation runs.
+
+    Equal events one after another (the user's audio, block after block) are one row with a count. `now_s` is the clock
+    of the conversation's loop.
+    """
+
+    now_s: Callable[[], float]
+    _rows: list[_Row] = field(default_factory=list)
+    _secrets: list[Secret] = field(default_factory=list)
+    _characters: int = 0
+
+    def hide(self, secret: Secret | None) -> None:
+        """Never let this value into a row."""
+        if secret is not None:
+            self._secrets.append(secret)
+
+    def sent(self, event: Json) -> None:
+        """An event that left."""
+        self._add("sent", event)
+
+    def received(self, event: Json) -> None:
+        """An event that came in."""
+        self._add("received", event)
+
+    def note(self, text: str) -> None:
+        """Something that is no event: a connection, its end, a frame that could not be read."""
+        self._add("note", text)
+
+    def _add(self, way: Way, event: Json) -> None:
+        if self._characters >= MOST_CHARACTERS:
+            return
+        text = json.dumps(without_audio(event), ensure_ascii=True, separators=(",", ":"))
+        for secret in self._secrets:
+            text = secret.scrub(text)
+        now_s, last = self.now_s(), self._rows[-1] if self._rows else None
+        if last is not None and (last.way, last.text) == (way, text):
+            last.times, last.until_s = last.times + 1, now_s
+            return
+        self._characters += len(text)
+        self._rows.append(_Row(now_s, way, text))
+        if self._characters >= MOST_CHARACTERS:
+            self._rows.append(_Row(now_s, "note", '"the log is full: what follows is not recorded"'))
+
+    def lines(self, zero_s: float | None) -> tuple[str, ...]:
+        """One JSON object a row: `at_s` from the first block of user audio (negative before it), way, event.
+
+        Repeated ones have `times` and `until_s`. Without a first block times count from the first row.
+        """
+        zero = zero_s if zero_s is not None else self._rows[0].at_s if self._rows else 0.0
+        return tuple(_line(row, zero) for row in self._rows)
+
+
+def _line(row: _Row, zero_s: float) -> str:
+    again = f'"times":{row.times},"until_s":{row.until_s - zero_s:.6f},' if row.times > 1 else ""
+    return f'{{"at_s":{row.at_s - zero_s:.6f},"way":"{row.way}",{again}"event":{row.text}}}'
+
+
+def without_audio(event: Json) -> Json:
+    """The event with audio replaced by its length in characters, very long texts cut, values of keys hidden."""
+    return _shown(event, "", "")
+
+
+def _shown(value: Json, name: str, kind: str) -> Json:
+    if isinstance(value, Mapping):
+        kind = value["type"] if isinstance(value.get("type"), str) else kind
+        return {
+            str(key): HIDDEN if inner and _SECRET_NAME.fullmatch(str(key)) else _shown(inner, str(key), kind)
+            for key, inner in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_shown(inner, name, kind) for inner in value]
+    if isinstance(value, str):
+        if name == "audio" or (name == "delta" and kind.endswith("audio.delta")) or _BASE64.fullmatch(value):
+            return f"<{len(value)} characters>"
+        return value if len(value) <= LONGEST_TEXT else f"{value[:200]}... <{len(value)} characters>"
+    return value

@@ -1,0 +1,147 @@
+"""A double of OpenAI's Realtime API on 127.0.0.1: voice detection, responses, tools, barge-in; and its faults.
+
+`openai_server(...)` runs it in a thread. `python -m tests.servers.openai_server AGENT [SUITE.yaml]` runs it in a
+process of its own with one of this package's agents (`local`) behind the wire, prints its port, and ends with its
+standard input. The suite is read only for what a JSON schema does not say of its tools.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http
+import json
+import os
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from websockets.asyncio.server import serve
+from websockets.exceptions import ConnectionClosed
+
+from pytest_voicebench.audio import RATE_HZ
+from tests.servers.openai_script import Script, recite
+from tests.servers.openai_session import Session
+
+Json = Any
+
+
+@dataclass
+class Double:
+    """A running double. `sessions` are its conversations in order."""
+
+    script: Script
+    open_line: Any
+    input_hz: int = RATE_HZ
+    tools: dict[str, Any] = field(default_factory=dict)
+    sessions: list[Session] = field(default_factory=list)
+    refused: int = 0
+    host: str = "127.0.0.1"
+    port: int = 0
+
+    @property
+    def url(self) -> str:
+        return f"ws://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}/v1/realtime"
+
+    def check(self, connection, request):
+        """Refuse a handshake where the script says so."""
+        status, message = self.script.status, "no more sessions"
+        given = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        if self.script.key is not None and given != self.script.key:
+            status, message = 401, f"Incorrect API key provided: {given}."
+        if status is None:
+            return None
+        self.refused += 1
+        body = json.dumps({"error": {"message": message, "type": "invalid_request_error"}})
+        response = connection.respond(http.HTTPStatus(status), body)
+        if self.script.retry_after:
+            response.headers["Retry-After"] = self.script.retry_after
+        if self.script.location:
+            response.headers["Location"] = self.script.location
+        return response
+
+    async def talk(self, socket) -> None:
+        """One connection is one conversation."""
+        session = Session(self, socket)
+        self.sessions.append(session)
+        with suppress(ConnectionClosed):
+            await session.run()
+
+
+@contextmanager
+def openai_server(script: Script | None = None, open_line=None, **more):
+    """A double in a thread, until the block ends."""
+    double = Double(script=script or Script(), open_line=open_line or recite(), **more)
+    loop, listening = asyncio.new_event_loop(), threading.Event()
+    stop: asyncio.Event = asyncio.Event()
+
+    async def main() -> None:
+        async with listen(double):
+            listening.set()
+            await stop.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(main(),), daemon=True)
+    thread.start()
+    assert listening.wait(10)
+    try:
+        yield double
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(10)
+        loop.close()
+
+
+class listen:  # noqa: N801 - used as a function
+    """Serve a double on an ephemeral port of the loopback interface."""
+
+    def __init__(self, double: Double) -> None:
+        self.double = double
+        self.serving = serve(
+            double.talk, double.host, 0, process_request=double.check, max_size=None, compression=None, close_timeout=1
+        )
+
+    async def __aenter__(self) -> None:
+        server = await self.serving.__aenter__()
+        self.double.port = server.sockets[0].getsockname()[1]
+
+    async def __aexit__(self, *error) -> None:
+        await self.serving.__aexit__(*error)
+
+
+@contextmanager
+def openai_process(agent: str, suite: Path | None = None):
+    """The port of a double in a process of its own, with one of this package's agents behind the wire."""
+    root = Path(__file__).parents[2]
+    args = [sys.executable, "-m", "tests.servers.openai_server", agent, *([str(suite)] if suite else [])]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(root), str(root / "tests")]),
+        "OMP_NUM_THREADS": "1",
+    }
+    server = subprocess.Popen(args, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=root, env=environment)
+    try:
+        yield int(server.stdout.readline())
+    finally:
+        server.stdin.close()
+        server.wait(timeout=10)
+
+
+async def main(agent_text: str, suite: Path | None) -> None:
+    """Serve until standard input closes. Who measures goes first: recognition must not make its blocks late."""
+    os.nice(10)
+    from pytest_voicebench.agents.naming import build_agent, parse_agent
+    from pytest_voicebench.loading import load_suite
+
+    tools = dict(load_suite(suite).info.tools) if suite else {}
+    agent = build_agent(parse_agent(agent_text), None)
+    double = Double(script=Script(), open_line=agent.connect, input_hz=agent.info.input_hz, tools=tools)
+    async with listen(double):
+        print(double.port, flush=True)
+        await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], Path(sys.argv[2]) if sys.argv[2:] else None))

@@ -17,9 +17,9 @@ def usage_counts(usage: dict[str, Json]) -> dict[str, float]:
             found[name] = value
         elif name.endswith("TokensDetails"):
             for detail in parts(usage, name):
-                if _is_count(count := detail.get("tokenCount")):
-                    key = f"{name.removesuffix('TokensDetails')}{text(detail, 'modality').capitalize()}TokenCount"
-                    found[key] = found.get(key, 0) + count
+                count = detail.get("tokenCount", 0)
+                key = f"{name.removesuffix('TokensDetails')}{text(detail, 'modality').capitalize()}TokenCount"
+                found[key] = found.get(key, 0) + (count if _is_count(count) else 0)
     return found
 
 

@@ -255,7 +255,7 @@ def test_each_generation_is_told_how_its_tools_are_called_in_the_way_it_takes(
 
 def test_every_block_of_the_user_arrives_once(held):
     one = held["whole"]
-    assert len(one.heard()) == BLOCK * one.talk.delivery.sent_blocks
+    assert len(one.heard()) == BLOCK * (one.talk.duration_ticks // 480)
     assert one.talk.delivery.sent_blocks == one.talk.delivery.planned_blocks
 
 
@@ -359,7 +359,7 @@ def test_when_the_server_goes_away_the_session_goes_on_in_another_socket(held, n
     assert one.told() == []
     assert one.talk.ended == "settled"
     assert (one.double.connections, len(one.double.sessions), len(one.session.by_socket)) == (sockets, 1, sockets)
-    assert all(blocks > 0 for blocks in one.session.by_socket)
+    assert all(blocks > 0 for blocks in one.session.by_socket[1:])
     first, *later = one.double.setups
     assert first["sessionResumption"] == {}
     for setup in later:
@@ -373,7 +373,7 @@ def test_when_the_server_goes_away_the_session_goes_on_in_another_socket(held, n
 @pytest.mark.parametrize("name", [*MOVES, "goes_twice"])
 def test_no_audio_is_lost_or_sent_twice_by_a_move(held, name):
     one = held[name]
-    assert len(one.heard()) == BLOCK * one.talk.delivery.sent_blocks
+    assert len(one.heard()) == BLOCK * (one.talk.duration_ticks // 480)
     if len(CASES[name].steps) == 1:
         whole = held["whole"].heard()
         both = min(len(whole), len(one.heard()))

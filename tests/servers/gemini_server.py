@@ -70,7 +70,6 @@ class GeminiDouble:
     async def talk(self, socket) -> None:
         """One socket: a session's first, or the next one of a session that is resumed."""
         self.headers.append(dict(socket.request.headers.raw_items()))
-        session: GeminiSession | None = None
         with suppress(ConnectionClosed):
             try:
                 session = await self.set_up(socket)
@@ -78,16 +77,14 @@ class GeminiDouble:
                     await self.take(session, read_spelling(json.loads(frame)))
             except Refused as refused:
                 await socket.close(refused.code, str(refused)[:120])
-        if session is not None and session.socket is socket:
-            session.stop()
 
     async def set_up(self, socket) -> GeminiSession:
         """Read the setup, and confirm it."""
         query = parse_qs(urlsplit(socket.request.path).query)
         given = socket.request.headers.get("x-goog-api-key") or query.get("key", [""])[0]
+        first = read_spelling(json.loads(await socket.recv()))
         if self.script.key is not None and given != self.script.key:
             raise Refused(1007, f"API key not valid. Please pass a valid API key, not {given}.")
-        first = read_spelling(json.loads(await socket.recv()))
         if "setup" not in first:
             raise Refused(1007, "setup must be the first message and only the first")
         self.check_fields(first)
@@ -98,7 +95,7 @@ class GeminiDouble:
         session = self.session_for(setup)
         session.by_socket.append(0)
         if not self.script.confirms:
-            await asyncio.sleep(60)
+            await socket.wait_closed()
         again, session.socket = session.socket is not None, socket
         await session.send({"setupComplete": {"sessionId": f"session-{len(self.sessions)}"}})
         if not again:
@@ -152,6 +149,8 @@ def gemini_server(script: GeminiScript | None = None, open_line=None, **more):
             double.port = server.sockets[0].getsockname()[1]
             listening.set()
             await stop.wait()
+            for session in double.sessions:
+                session.stop()
 
     thread = threading.Thread(target=loop.run_until_complete, args=(main(),), daemon=True)
     thread.start()

@@ -1,6 +1,8 @@
 """A double of Gemini Live on 127.0.0.1: activity detection, turns, tools, barge-in, resumption; and its faults.
 
 `gemini_server(...)` runs it in a thread; with an `ssl` context it speaks TLS, which google-genai asks for.
+`python -m tests.servers.gemini_server AGENT [SUITE.yaml]` runs it in a process of its own with one of this package's
+agents behind the wire, as the double of OpenAI's Realtime API does.
 """
 
 from __future__ import annotations
@@ -9,10 +11,13 @@ import asyncio
 import base64
 import http
 import json
+import os
 import re
+import sys
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -136,6 +141,19 @@ class GeminiDouble:
                 raise Refused(1007, flaw)
 
 
+@asynccontextmanager
+async def listen(double: GeminiDouble):
+    """Serve a double on an ephemeral port of the loopback interface."""
+    options = {"max_size": None, "compression": None, "close_timeout": 1, "ssl": double.ssl}
+    async with serve(double.talk, "127.0.0.1", 0, process_request=double.check, **options) as server:
+        double.port = server.sockets[0].getsockname()[1]
+        try:
+            yield
+        finally:
+            for session in double.sessions:
+                session.stop()
+
+
 @contextmanager
 def gemini_server(script: GeminiScript | None = None, open_line=None, **more):
     """A double in a thread, until the block ends."""
@@ -144,13 +162,9 @@ def gemini_server(script: GeminiScript | None = None, open_line=None, **more):
     stop: asyncio.Event = asyncio.Event()
 
     async def main() -> None:
-        options = {"max_size": None, "compression": None, "close_timeout": 1, "ssl": double.ssl}
-        async with serve(double.talk, "127.0.0.1", 0, process_request=double.check, **options) as server:
-            double.port = server.sockets[0].getsockname()[1]
+        async with listen(double):
             listening.set()
             await stop.wait()
-            for session in double.sessions:
-                session.stop()
 
     thread = threading.Thread(target=loop.run_until_complete, args=(main(),), daemon=True)
     thread.start()
@@ -161,3 +175,21 @@ def gemini_server(script: GeminiScript | None = None, open_line=None, **more):
         loop.call_soon_threadsafe(stop.set)
         thread.join(10)
         loop.close()
+
+
+async def main(agent_text: str, suite: Path | None) -> None:
+    """Serve until standard input closes. Who measures goes first: recognition must not make its blocks late."""
+    os.nice(10)
+    from pytest_voicebench.agents.naming import build_agent, parse_agent
+    from pytest_voicebench.loading import load_suite
+
+    tools = dict(load_suite(suite).info.tools) if suite else {}
+    agent = build_agent(parse_agent(agent_text), None)
+    double = GeminiDouble(script=GeminiScript(), open_line=agent.connect, input_hz=agent.info.input_hz, tools=tools)
+    async with listen(double):
+        print(double.port, flush=True)
+        await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], Path(sys.argv[2]) if sys.argv[2:] else None))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
@@ -101,17 +101,9 @@ class GeminiLive:
             clock="wall",
             input_hz=INPUT_HZ,
             settings={
-                "url": self.url,
-                "voice": self.voice,
-                "start_sensitivity": self.start_sensitivity,
-                "end_sensitivity": self.end_sensitivity,
-                "prefix_padding_ms": self.prefix_padding_ms,
-                "silence_duration_ms": self.silence_duration_ms,
-                "activity_handling": self.activity_handling,
-                "turn_coverage": self.turn_coverage,
+                **{f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("model", "_secret")},
                 "tool_calling": calling,
                 "scheduling": scheduling,
-                **self.thinking(),
                 "transcription": "both sides",
                 "proxy": "off",
                 "signed_in_with": self._secret.variable if self._secret else None,

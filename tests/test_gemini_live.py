@@ -78,6 +78,13 @@ CASES = {
     "slow_tool": Case(tool_latency_s=1.5),
     "unknown_tool": Case(turns=((Call("cancel_everything"), Say()),)),
     "cancelled_call": case(cancels_first_call=True, suite=LIMIT),
+    "spoken_into_call": Case(
+        turns=((Say(0.3, "One moment."), SEARCH, Say()), (Say(0.5, "As you wish."),)),
+        steps=(("turn",), ("then", stage.after_agent(0.8))),
+        tool_latency_s=6.0,
+        agent=Gemini38,
+        settings={"tool_calling": "blocking"},
+    ),
     "barge_in": case(turns=LONG, steps=BARGE_IN),
     "barge_in_live": case(pace=0.9, turns=((Say(8.0, "one two three four five"),), (Say(),)), steps=BARGE_IN),
     "no_answer": case(turns=(), suite=LIMIT),
@@ -111,6 +118,7 @@ CASES = {
     "1011": case(on_turn=[{"close": 1011, "reason": "Deadline expired"}]),
     "wrong_id": case(wrong_id=True),
     "garbage": case(on_turn=[{"raw": "{garbage"}]),
+    "goes_garbled": case(on_turn=[{"go_away": 8}, {"raw": "{garbage"}]),
     "binary": case(on_turn=[{"binary": b"\xff\x00"}]),
     "no_base64": case(malformed=True),
 }
@@ -311,6 +319,14 @@ def test_a_call_that_is_taken_back_is_recorded_as_cancelled_and_never_answered(h
     assert held["cancelled_call"].told() == []
 
 
+def test_speech_into_a_call_that_blocks_takes_it_back_and_is_answered(held):
+    talk = held["spoken_into_call"].talk
+    assert [(c.name, c.status) for c in talk.calls] == [("search_flights", "cancelled")]
+    assert held["spoken_into_call"].seen("toolResponse") == []
+    assert held["spoken_into_call"].texts("agent") == ["One moment.", "As you wish."]
+    assert held["spoken_into_call"].told() == []
+
+
 @pytest.mark.parametrize("name", ["barge_in", "barge_in_live"])
 def test_barge_in_stops_the_sound(held, name):
     talk = held[name].talk
@@ -341,11 +357,13 @@ def test_a_server_that_says_nothing_and_one_that_never_stops_end_with_the_conver
 
 
 def test_text_reaches_the_context_silently_where_the_model_has_a_way(held):
-    (content,) = held["inject"].seen("clientContent")
     turn = {"role": "user", "parts": [{"text": "The gate is B4."}]}
-    assert content == {"turns": [turn], "turnComplete": False}
-    (update,) = held["inject_3.8"].seen("contextUpdate")
-    assert update["systemInstruction"]["parts"][0]["text"].endswith("The gate is B4.")
+    for name in ("inject", "inject_3.8"):
+        assert held[name].seen("clientContent") == [{"turns": [turn], "turnComplete": False}]
+        assert held[name].told() == []
+        rows = [json.loads(line)["event"] for line in held[name].talk.wire_events]
+        sent = next(i for i, row in enumerate(rows) if "clientContent" in row)
+        assert any("turnComplete" in row.get("serverContent", {}) for row in rows[:sent] if isinstance(row, dict))
     assert isinstance(held["unsupported"], Unsupported)
     assert str(held["unsupported"]) == "Gemini Live 3.1 takes text only as a turn of the user"
 
@@ -405,6 +423,7 @@ def test_a_move_waits_until_the_reply_is_over_where_there_is_time(held):
         ("1011", "infrastructure", "(1011 Deadline expired): its own error, or the session's time is up"),
         ("wrong_id", "infrastructure", "(1007 Function call call_1 is not found in the function calls.)"),
         ("garbage", "infrastructure", "the server sent what is not a JSON object: '{garbage'"),
+        ("goes_garbled", "infrastructure", "the server sent what is not a JSON object: '{garbage'"),
         ("binary", "infrastructure", "the server sent what is not a JSON object"),
         ("no_base64", "infrastructure", "serverContent.modelTurn: the audio is not base64"),
         ("no_handle", "infrastructure", "(1001 going away); it had announced that it goes away, and given nothing to"),

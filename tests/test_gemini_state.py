@@ -246,6 +246,14 @@ def test_a_session_moves_by_itself_only_when_its_handle_knows_all(messages, resu
     assert session.handle == ("h1" if handle() in messages else None)
 
 
+def test_a_model_that_thinks_on_is_not_idle_when_a_turn_is_complete():
+    session = Session()
+    session.told(audio(), content(turnComplete=True, interactionStatus="IN_PROGRESS"))
+    assert not session.idle
+    session.told(audio(), content(turnComplete=True, interactionStatus="IDLE"))
+    assert session.idle
+
+
 def test_go_away_says_until_when():
     session = Session()
     session.at_s = 10.0
@@ -377,8 +385,8 @@ def test_either_key_will_do_and_is_shown_nowhere(monkeypatch, variable):
         ("gemini-live-2.5,scheduling=silent", "scheduling belongs to tool_calling=async"),
         ("gemini-live-2.5,thinking_budget=much", "thinking_budget must be a whole number, not 'much'"),
         ("gemini-live-3.1,tool_calling=async", "no setting 'tool_calling'"),
-        ("gemini-live-3.1,thinking_level=max", "thinking_level must be minimal or low or medium or high"),
-        ("gemini-live-3.8,thinking_level=low", "no setting 'thinking_level'"),
+        ("gemini-live-3.1,thinking_level=max", "thinking_level must be default or minimal or low or medium or high"),
+        ("gemini-live-3.8,thinking_budget=0", "no setting 'thinking_budget'"),
         ("gemini-live-3.8,activity_handling=no", "activity_handling must be interrupts or no_interruption"),
         ("gemini-live-3.8,model=", "model must be text, not ''"),
     ],
@@ -389,6 +397,13 @@ def test_a_wrong_setting_is_one_line(monkeypatch, text, told):
         check_hosted(parse_agent(text))
     assert told in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_a_thinking_level_is_sent_where_one_is_set():
+    told = [Gemini31(url=LOCAL, thinking_level=level).asked().thinking for level in ("high", "default")]
+    assert told == [{"thinkingLevel": "HIGH"}, {}]
+    assert Gemini38(url=LOCAL).asked().thinking == {}
+    assert Gemini38(url=LOCAL, thinking_level="low").asked().thinking == {"thinkingLevel": "LOW"}
 
 
 def test_what_is_asked_of_a_model_is_in_the_report():

@@ -61,6 +61,10 @@ class WireBroken(Exception):  # noqa: N818 - names what is the case
         self.code = code
 
 
+class Garbled(WireBroken):
+    """The line stands, but what came over it cannot be read; one line."""
+
+
 class Wire:
     """An open WebSocket of JSON objects. Sending on a closed one does nothing: receiving says what became of it."""
 
@@ -102,14 +106,14 @@ class Wire:
             frame = frame.decode(errors="replace")
         if isinstance(frame, bytes):
             self._log.note(f"binary frame of {len(frame)} bytes")
-            raise WireBroken(f"the server sent a binary frame of {len(frame)} bytes where JSON is due")
+            raise Garbled(f"the server sent a binary frame of {len(frame)} bytes where JSON is due")
         try:
             event = json.loads(frame)
         except (ValueError, RecursionError):
             event = None
         if not isinstance(event, dict):
             self._log.note(f"not a JSON object: {frame[:200]}")
-            raise WireBroken(self.scrubbed(f"the server sent what is not a JSON object: {_short(frame, 80)!r}"))
+            raise Garbled(self.scrubbed(f"the server sent what is not a JSON object: {_short(frame, 80)!r}"))
         self._log.received(event)
         return event
 

@@ -28,7 +28,7 @@ _SENSITIVITY = ("low", "high")
 _HANDLING = {"interrupts": "START_OF_ACTIVITY_INTERRUPTS", "no_interruption": "NO_INTERRUPTION"}
 _COVERAGE = {"only_activity": "TURN_INCLUDES_ONLY_ACTIVITY", "all_input": "TURN_INCLUDES_ALL_INPUT"}
 _SCHEDULING = ("when_idle", "interrupt", "silent")
-_THINKING = ("minimal", "low", "medium", "high")
+_THINKING = ("default", "minimal", "low", "medium", "high")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +149,7 @@ class GeminiLive:
 
         async with socket(None) as wire:
             state = SessionState(now_s=now_s, calling=asked.calling)
-            line = LiveLine(wire, state, asked=asked, setup=setup, log=log, reopen=socket)
+            line = LiveLine(wire, state, asked=asked, log=log, reopen=socket)
             try:
                 yield line
             finally:
@@ -189,7 +189,10 @@ class Gemini25(GeminiLive):
 
 @dataclass(frozen=True, kw_only=True)
 class Gemini31(GeminiLive):
-    """Gemini 3.1 Flash Live (see GeminiLive); it waits for its tools. `thinking_level`: minimal to high."""
+    """Gemini 3.1 Flash Live (see GeminiLive); it waits for its tools.
+
+    `thinking_level`: minimal to high; `default` sends none, for servers that refuse to be told.
+    """
 
     model: str = "gemini-3.1-flash-live-preview"
     thinking_level: str = "minimal"
@@ -203,27 +206,41 @@ class Gemini31(GeminiLive):
 
     def thinking(self) -> Mapping[str, str | int]:
         """A level."""
-        return {"thinkingLevel": self.thinking_level.upper()}
+        return _level(self.thinking_level)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gemini38(GeminiLive):
-    """Gemini 3.8 Live (see GeminiLive); `tool_calling` is `async`, or `blocking` (see Gemini25)."""
+    """Gemini 3.8 Live (see GeminiLive); `tool_calling` is `async`, or `blocking` (see Gemini25).
+
+    `thinking_level`: `default` sends none, since `gemini-3.8-live` refuses it; `gemini-3.8-live-extended-thinking`
+    needs it, and knows no `blocking`.
+    """
 
     model: str = "gemini-3.8-live"
     tool_calling: str = "async"
     scheduling: str = "when_idle"
+    thinking_level: str = "default"
 
     NAME: ClassVar[str] = "gemini-live-3.8"
     GENERATION: ClassVar[Generation] = GEMINI_3_8
 
     def check_own(self) -> None:
-        """Check how tools are called."""
+        """Check how tools are called, and the level."""
         _check_calling(self.tool_calling, self.scheduling, self.GENERATION)
+        _one_of("thinking_level", self.thinking_level, _THINKING)
 
     def calling(self) -> tuple[Calling, str | None]:
         """As set."""
         return _calling(self.tool_calling, self.scheduling)
+
+    def thinking(self) -> Mapping[str, str | int]:
+        """A level, or none."""
+        return _level(self.thinking_level)
+
+
+def _level(level: str) -> Mapping[str, str | int]:
+    return {} if level == "default" else {"thinkingLevel": level.upper()}
 
 
 def _calling(how: Any, scheduling: str) -> tuple[Calling, str | None]:

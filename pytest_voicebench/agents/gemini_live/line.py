@@ -12,8 +12,8 @@ from typing import Any
 from pytest_voicebench.agents.gemini_live.closing import told_end
 from pytest_voicebench.agents.gemini_live.messages import Asked, silent_text, tool_response
 from pytest_voicebench.agents.gemini_live.state import SessionState
-from pytest_voicebench.agents.protocol import AgentEvent, Fault, Ready, Setup, ToolResult, Unsupported
-from pytest_voicebench.agents.wire import Unreachable, Wire, WireBroken
+from pytest_voicebench.agents.protocol import AgentEvent, Fault, Ready, ToolResult, Unsupported
+from pytest_voicebench.agents.wire import Garbled, Unreachable, Wire, WireBroken
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio import Audio, rms_dbfs
 
@@ -35,13 +35,10 @@ class LiveLine:
     opens, what is to be sent waits, and follows in order: every block goes to exactly one socket.
     """
 
-    def __init__(
-        self, wire: Wire, state: SessionState, *, asked: Asked, setup: Setup, log: WireLog, reopen: Reopen
-    ) -> None:
+    def __init__(self, wire: Wire, state: SessionState, *, asked: Asked, log: WireLog, reopen: Reopen) -> None:
         self._wire = wire
         self._state = state
         self._asked = asked
-        self._setup = setup
         self._log = log
         self._reopen = reopen
         self._now_s = asyncio.get_running_loop().time
@@ -49,7 +46,6 @@ class LiveLine:
         self._held: deque[dict[str, Json]] = deque()
         self._holding = False
         self._moving: asyncio.Task[None] | None = None
-        self._injected: list[str] = []
         self._texts: deque[dict[str, Json]] = deque()
 
     async def close(self) -> None:
@@ -114,6 +110,9 @@ class LiveLine:
                 async for raw in wire.receive():
                     for event in self._state.take(raw):
                         yield event
+            except Garbled as error:
+                yield Fault(kind="infrastructure", message=str(error))
+                return
             except WireBroken as error:
                 broken = error
             try:
@@ -144,11 +143,9 @@ class LiveLine:
 
     async def inject(self, text: str) -> None:
         """Text for the context; it waits while the agent replies, which it would interrupt. Raises Unsupported."""
-        message = silent_text(self._asked.generation, self._setup, [*self._injected, text])
-        if message is None:
+        if not self._asked.generation.takes_silent_text:
             raise Unsupported(f"Gemini Live {self._asked.generation.name} takes text only as a turn of the user")
-        self._injected.append(text)
-        self._texts.append(message)
+        self._texts.append(silent_text(text))
         await self._put_texts()
 
     async def _put_texts(self) -> None:

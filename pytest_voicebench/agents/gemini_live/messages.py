@@ -89,15 +89,6 @@ def _as_object(result: ToolResult) -> Message:
     return {"error" if result.is_error else "output": result.result}
 
 
-def silent_text(generation: Generation, setup: Setup, texts: Sequence[str]) -> Message | None:
-    """What adds the last of the texts to the context without asking for a reply; None where nothing does.
-
-    An update of the context replaces the instructions, so it holds them and all texts so far.
-    """
-    if generation.silent_text == "clientContent":
-        turn = {"role": "user", "parts": [{"text": texts[-1]}]}
-        return {"clientContent": {"turns": [turn], "turnComplete": False}}
-    if generation.silent_text == "contextUpdate":
-        whole = "\n\n".join([briefing(setup), *texts])
-        return {"contextUpdate": {"systemInstruction": {"parts": [{"text": whole}]}}}
-    return None
+def silent_text(text: str) -> Message:
+    """What adds a text to the context without asking for a reply. It would interrupt one that is being given."""
+    return {"clientContent": {"turns": [{"role": "user", "parts": [{"text": text}]}], "turnComplete": False}}

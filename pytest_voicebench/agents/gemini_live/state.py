@@ -106,6 +106,10 @@ class SessionState:
             found += self._interrupted()
         if content.get("turnComplete") is True:
             found += self._completed()
+        if content.get("interactionStatus") == "IN_PROGRESS":  # it goes on by itself, also after a complete turn
+            self._generating = True
+        elif content.get("interactionStatus") == "IDLE":
+            self._generating = False
         return found
 
     def _heard(self, transcription: Event) -> list[AgentEvent]:

@@ -21,7 +21,7 @@ from pytest_voicebench.agents.protocol import Unsupported
 from pytest_voicebench.audio import RATE_HZ
 from pytest_voicebench.conversation import Conversation
 from pytest_voicebench.runner import Runner
-from pytest_voicebench.scenario import Step, Trigger
+from pytest_voicebench.scenario import Step
 from tests.servers.gemini_script import GeminiScript
 from tests.servers.gemini_server import gemini_server
 from tests.servers.openai_script import Call, Say, recite
@@ -167,7 +167,7 @@ def held(tmp_path_factory):
             doubles[name] = stack.enter_context(gemini_server(one.script, recite(*one.turns)))
             steps = [stage.say(folder, s[0], "filler", when=s[1] if s[1:] else None) for s in one.steps]
             if one.inject:
-                steps.append(Step(kind="inject", text=one.inject, trigger=Trigger(kind="after_agent", seconds=0.3)))
+                steps.append(Step(kind="inject", text=one.inject, trigger=stage.into_agent(0.3)))
             scenario = stage.scenario(folder, *steps, item_id=name, settle_s=1.0, **one.suite)
             slow = {n: replace(tool, latency_s=one.tool_latency_s) for n, tool in stage.TOOLS.items()}
             scenario = replace(scenario, suite=replace(scenario.suite, tools=slow))
@@ -360,7 +360,7 @@ def test_text_reaches_the_context_silently_where_the_model_has_a_way(held):
     turn = {"role": "user", "parts": [{"text": "The gate is B4."}]}
     for name in ("inject", "inject_3.8"):
         assert held[name].seen("clientContent") == [{"turns": [turn], "turnComplete": False}]
-        assert held[name].told() == []
+        assert (held[name].told(), held[name].talk.clears_ticks) == ([], ())
         rows = [json.loads(line)["event"] for line in held[name].talk.wire_events]
         sent = next(i for i, row in enumerate(rows) if "clientContent" in row)
         assert any("turnComplete" in row.get("serverContent", {}) for row in rows[:sent] if isinstance(row, dict))

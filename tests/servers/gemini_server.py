@@ -135,6 +135,10 @@ class GeminiDouble:
                 raise Refused(1007, f"Unsupported mime type {audio.get('mimeType')}")
             data = audio["data"].replace("-", "+").replace("_", "/")
             await session.hear(np.frombuffer(base64.b64decode(data), "<i2"))
+        if "clientContent" in message:
+            if "3.1" in session.setup["model"] and session.completed:
+                raise Refused(1007, "Request contains an invalid argument.")
+            await session.cut()
         if "toolResponse" in message:
             flaw = await session.take_results(message["toolResponse"]["functionResponses"])
             if flaw:

@@ -141,6 +141,10 @@ class GeminiSession:
             ids = list(self.open_calls)
             self.open_calls.clear()
             await self.send({"toolCallCancellation": {"ids": ids}})
+        await self.cut()
+
+    async def cut(self) -> None:
+        """What is being said is not said to its end; nor is it where content of the client comes into it."""
         if self.speaking:
             self.cut_items.add(self.item)
             await self.content(interrupted=True)

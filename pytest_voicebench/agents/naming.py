@@ -21,6 +21,9 @@ GROUP = "pytest_voicebench.agents"
 DEFAULT_AGENT = "local"
 
 SHIPPED: Mapping[str, str] = {
+    "gemini-live-2.5": "pytest_voicebench.agents.gemini_live:Gemini25",
+    "gemini-live-3.1": "pytest_voicebench.agents.gemini_live:Gemini31",
+    "gemini-live-3.8": "pytest_voicebench.agents.gemini_live:Gemini38",
     "gpt-realtime": "pytest_voicebench.agents.openai_realtime:GptRealtime",
     "grok": "pytest_voicebench.agents.openai_realtime:Grok",
     "local": "pytest_voicebench.agents.local:LocalAgent",
@@ -31,10 +34,15 @@ SHIPPED: Mapping[str, str] = {
 NEEDS_SCENARIO = frozenset({"simulated"})
 """Shipped agents that are told, before the settings, the scenario: what the user will say and expect."""
 
-HOSTED = frozenset({"gpt-realtime", "grok"})
+HOSTED = frozenset({"gemini-live-2.5", "gemini-live-3.1", "gemini-live-3.8", "gpt-realtime", "grok"})
 """Shipped agents that need a key: it is looked for before anything is collected."""
 
-ALIASES: Mapping[str, str] = {"gpt_realtime": "gpt-realtime"}
+ALIASES: Mapping[str, str] = {
+    "gemini2_5": "gemini-live-2.5",
+    "gemini3_1": "gemini-live-3.1",
+    "gemini3_8": "gemini-live-3.8",
+    "gpt_realtime": "gpt-realtime",
+}
 """Other names of agents, each for a text `NAME[,key=value...]`; settings that are given are added to it."""
 
 Scalar = str | int | float | bool

@@ -26,6 +26,8 @@ OPEN_TIMEOUT_S = 10.0
 HANDSHAKE_TIMEOUT_S = 10.0
 """For the provider's own greeting, after the socket is open."""
 CLOSE_TIMEOUT_S = 2.0
+LEAVE_TIMEOUT_S = 0.5
+"""For the farewell to a server whose place another connection has taken already."""
 KEEPALIVE_S = 20.0
 LARGEST_MESSAGE = 16 * 1024 * 1024
 """Bytes; the largest events that a provider documents are 15 MiB."""
@@ -49,24 +51,40 @@ class Unreachable(AgentAbsent):
 
 
 class WireBroken(Exception):  # noqa: N818 - names what is the case
-    """An open line ended in a way that is nobody's hanging up, or carried what cannot be read; one line."""
+    """An open line ended in a way that is nobody's hanging up, or carried what cannot be read; one line.
+
+    `code` is the closing code that the server gave, None where it gave none.
+    """
+
+    def __init__(self, message: str, code: int | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Garbled(WireBroken):
+    """The line stands, but what came over it cannot be read; one line."""
 
 
 class Wire:
     """An open WebSocket of JSON objects. Sending on a closed one does nothing: receiving says what became of it."""
 
-    def __init__(self, connection: ClientConnection, log: WireLog, secret: Secret | None) -> None:
+    def __init__(
+        self, connection: ClientConnection, log: WireLog, secret: Secret | None, *, json_in_binary: bool = False
+    ) -> None:
         self._connection = connection
         self._log = log
         self._secret = secret
+        self._json_in_binary = json_in_binary
+        self._left = False
 
-    async def send(self, event: Mapping[str, Json]) -> None:
-        """Send one object. Waits while the server takes nothing."""
+    async def send(self, event: Mapping[str, Json]) -> bool:
+        """Send one object, and say whether it left. Waits while the server takes nothing."""
         try:
             await self._connection.send(json.dumps(event, separators=(",", ":")))
         except ConnectionClosed:
-            return
+            return False
         self._log.sent(event)
+        return True
 
     async def receive(self) -> AsyncIterator[dict[str, Json]]:
         """Objects until the server hangs up. Raises WireBroken for any other end."""
@@ -74,24 +92,28 @@ class Wire:
             try:
                 frame = await self._connection.recv()
             except ConnectionClosed as closed:
+                if self._left:
+                    return
                 told = self.scrubbed(_told_end(closed))
                 self._log.note(told)
                 if closed.rcvd is not None and closed.rcvd.code in ENDED_WELL:
                     return
-                raise WireBroken(told) from None
+                raise WireBroken(told, closed.rcvd.code if closed.rcvd else None) from None
             yield self._read(frame)
 
     def _read(self, frame: str | bytes) -> dict[str, Json]:
+        if isinstance(frame, bytes) and self._json_in_binary:
+            frame = frame.decode(errors="replace")
         if isinstance(frame, bytes):
             self._log.note(f"binary frame of {len(frame)} bytes")
-            raise WireBroken(f"the server sent a binary frame of {len(frame)} bytes where JSON is due")
+            raise Garbled(f"the server sent a binary frame of {len(frame)} bytes where JSON is due")
         try:
             event = json.loads(frame)
         except (ValueError, RecursionError):
             event = None
         if not isinstance(event, dict):
             self._log.note(f"not a JSON object: {frame[:200]}")
-            raise WireBroken(self.scrubbed(f"the server sent what is not a JSON object: {_short(frame, 80)!r}"))
+            raise Garbled(self.scrubbed(f"the server sent what is not a JSON object: {_short(frame, 80)!r}"))
         self._log.received(event)
         return event
 
@@ -111,6 +133,16 @@ class Wire:
             raise Unreachable("rejected", f"before {what}: {broken}") from None
         raise Unreachable("rejected", f"the server hung up before {what}")
 
+    async def leave(self) -> None:
+        """Hang up before the line is closed: whoever receives comes to an end at once, and without a fault."""
+        self._left = True
+        self._log.note("left this connection")
+        try:
+            async with asyncio.timeout(LEAVE_TIMEOUT_S):
+                await self._connection.close()
+        except TimeoutError:
+            self._connection.transport.abort()
+
     def scrubbed(self, text: str) -> str:
         """The text without the key."""
         return self._secret.scrub(text) if self._secret else text
@@ -118,9 +150,16 @@ class Wire:
 
 @asynccontextmanager
 async def open_wire(
-    url: str, *, log: WireLog, headers: Mapping[str, str] | None = None, secret: Secret | None = None
+    url: str,
+    *,
+    log: WireLog,
+    headers: Mapping[str, str] | None = None,
+    secret: Secret | None = None,
+    json_in_binary: bool = False,
 ) -> AsyncIterator[Wire]:
     """Open a WebSocket and close it in the end. Raises Unreachable, in one line without the key.
+
+    `json_in_binary`: the provider puts its JSON into binary frames, so these are read like text.
 
     No proxy is used, no redirect followed and nothing tried again: a measurement knows whom it measures. Frames are not
     compressed, since that takes time from other conversations.
@@ -147,7 +186,7 @@ async def open_wire(
         raise refused from None
     log.note(f"connected to {where}")
     try:
-        yield Wire(connection, log, secret)
+        yield Wire(connection, log, secret, json_in_binary=json_in_binary)
     finally:
         await connection.close()
 

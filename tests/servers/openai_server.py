@@ -112,10 +112,10 @@ class listen:  # noqa: N801 - used as a function
 
 
 @contextmanager
-def openai_process(agent: str, suite: Path | None = None):
+def openai_process(agent: str, suite: Path | None = None, module: str = __name__):
     """The port of a double in a process of its own, with one of this package's agents behind the wire."""
     root = Path(__file__).parents[2]
-    args = [sys.executable, "-m", "tests.servers.openai_server", agent, *([str(suite)] if suite else [])]
+    args = [sys.executable, "-m", module, agent, *([str(suite)] if suite else [])]
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(root), str(root / "tests")]),

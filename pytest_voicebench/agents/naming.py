@@ -21,6 +21,7 @@ GROUP = "pytest_voicebench.agents"
 DEFAULT_AGENT = "local"
 
 SHIPPED: Mapping[str, str] = {
+    "cascaded": "pytest_voicebench.agents.cascaded:Cascaded",
     "gpt-realtime": "pytest_voicebench.agents.openai_realtime:GptRealtime",
     "grok": "pytest_voicebench.agents.openai_realtime:Grok",
     "local": "pytest_voicebench.agents.local:LocalAgent",
@@ -31,7 +32,7 @@ SHIPPED: Mapping[str, str] = {
 NEEDS_SCENARIO = frozenset({"simulated"})
 """Shipped agents that are told, before the settings, the scenario: what the user will say and expect."""
 
-HOSTED = frozenset({"gpt-realtime", "grok"})
+HOSTED = frozenset({"cascaded", "gpt-realtime", "grok"})
 """Shipped agents that need a key: it is looked for before anything is collected."""
 
 ALIASES: Mapping[str, str] = {"gpt_realtime": "gpt-realtime"}

@@ -152,7 +152,7 @@ class Endpoint:
         """Whatever the SDK raises, as Unreachable."""
         try:
             yield
-        except Exception as error:  # noqa: BLE001 - the SDK reads what a server sends unchecked, and may stumble anyhow
+        except Exception as error:
             secret = self._service.secret
             found = failure(error, where=self._where, limit_s=self._limit_s, secret=secret)
             self._log.note(str(found))

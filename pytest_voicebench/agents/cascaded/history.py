@@ -25,6 +25,7 @@ class Sentence:
     text: str
     sent_s: float = 0.0
     complete: bool = False
+    broken_off: bool = False
     heard_share: float = 1.0
 
     @property
@@ -123,11 +124,13 @@ class History:
             if sentence.item_id == item_id:
                 sentence.cut(seconds)
 
-    def stop(self) -> None:
-        """Nothing more will be made of the sentences that are not complete."""
-        for sentence in self._sentences():
-            if not sentence.complete:
-                sentence.cut(sentence.sent_s)
+    def stop(self) -> list[Sentence]:
+        """Nothing more will be made of the sentences that are not complete; those that were sent in part."""
+        unfinished = [s for s in self._sentences() if not (s.complete or s.broken_off)]
+        for sentence in unfinished:
+            sentence.broken_off = True
+            sentence.cut(sentence.sent_s)
+        return [s for s in unfinished if s.sent_s]
 
     @property
     def waiting(self) -> bool:

@@ -16,7 +16,7 @@ from pytest_voicebench.agents.cascaded.ears import HEARD_HZ, wav_of
 from pytest_voicebench.agents.cascaded.endpoints import Endpoint
 from pytest_voicebench.agents.cascaded.history import History
 from pytest_voicebench.agents.cascaded.speaking import Mouth
-from pytest_voicebench.agents.protocol import AgentEvent, Fault, PlaybackClear, Ready, Setup, ToolResult
+from pytest_voicebench.agents.protocol import AgentEvent, Fault, PlaybackClear, Ready, Setup, ToolResult, Transcript
 from pytest_voicebench.agents.wire import Unreachable
 from pytest_voicebench.audio import Audio
 
@@ -103,7 +103,9 @@ class CascadedLine:
         if self._mouth.playing:
             self._events.put_nowait(PlaybackClear())
         self._mouth.stop()
-        self._history.stop()
+        for sentence in self._history.stop():
+            said = Transcript(speaker="agent", text=sentence.heard_text, item_id=sentence.item_id)
+            self._events.put_nowait(said)
 
     def _stop_work(self) -> None:
         if self._work is not None:

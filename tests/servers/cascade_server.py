@@ -96,7 +96,7 @@ def cascade_server(script: Script | None = None):
         server.server_close()
 
 
-class _Broken(Exception):
+class _Broken(Exception):  # noqa: N818 - says what is the case
     """The script breaks the connection."""
 
 

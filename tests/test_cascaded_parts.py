@@ -72,7 +72,7 @@ def piece(index, call_id=None, name=None, arguments=None):
 @pytest.mark.parametrize(
     ("pieces", "calls"),
     [
-        ([piece(0, "a", "f", ""), piece(0, None, None, '{"x"'), piece(0, None, None, ": 1}")], [("a", "f", '{"x": 1}')]),
+        ([piece(0, "a", "f", ""), piece(0, arguments='{"x"'), piece(0, arguments=": 1}")], [("a", "f", '{"x": 1}')]),
         ([piece(0, "a", "f", "{"), piece(1, "b", "g", "["), piece(0, arguments="}"), piece(1, arguments="]")],
          [("a", "f", "{}"), ("b", "g", "[]")]),
         ([piece(0, "a", "f", "1"), piece(0, "a", "f", "2")], [("a", "f", "12")]),

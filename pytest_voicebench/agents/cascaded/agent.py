@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -152,7 +152,7 @@ class Cascaded:
             self._service("speech", urls["tts_url"], self.tts_model, {"voice": self.voice}),
         )
 
-    def _service(self, what: str, url: str, model: str, options: dict[str, object]) -> Service:
+    def _service(self, what: str, url: str, model: str, options: Mapping[str, object]) -> Service:
         return Service(what=what, url=url, model=model, secret=self._secrets[url], options=options)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -34,7 +34,7 @@ class Service:
     url: str
     model: str
     secret: Secret | None
-    options: dict[str, Json]
+    options: Mapping[str, Json]
 
 
 class Endpoint:
@@ -79,7 +79,7 @@ class Endpoint:
         self._log.received({"type": "audio.transcriptions", **found})
         return heard.text, usage_counts(found.get("usage"), "stt_")
 
-    async def chat(self, messages: Sequence[Json], tools: Sequence[Json]) -> AsyncIterator[dict[str, Json]]:
+    async def chat(self, messages: Sequence[Json], tools: Sequence[Json]) -> AsyncGenerator[dict[str, Json], None]:
         """The chunks of a streamed completion as they come. Raises Unreachable, also for a pause that is too long."""
         asked = {
             "model": self._service.model,
@@ -99,7 +99,7 @@ class Endpoint:
                     self._log.received(found)
                     yield found
 
-    async def speech(self, text: str) -> AsyncIterator[bytes]:
+    async def speech(self, text: str) -> AsyncGenerator[bytes, None]:
         """The text as 24 kHz PCM, piece by piece as it comes. Raises Unreachable."""
         asked = {"model": self._service.model, "input": text, **self._service.options, "response_format": "pcm"}
         self._log.sent({"type": "audio.speech", **asked})

@@ -12,6 +12,8 @@ from pytest_voicebench.agents.wire import Refusal, Unreachable
 
 Json = Any
 
+BROKEN_OFF = "the connection broke off before the end of the answer"
+
 _LINE = ("httpx", "httpx2", "httpcore", "httpcore2", "anyio", "h11", "h2")
 """Packages whose exceptions say that a connection broke."""
 
@@ -33,9 +35,9 @@ def failure(error: Exception, *, where: str, limit_s: float, secret: Secret | No
         case openai.APIError():  # inside a stream
             found = Unreachable("server_error", f"{where}: an error in the middle of the answer: {told}")
         case OSError() | EOFError():
-            found = Unreachable("refused", f"{where}: the connection broke off")
+            found = Unreachable("refused", f"{where}: {BROKEN_OFF}")
         case _ if type(error).__module__.partition(".")[0] in _LINE:
-            found = Unreachable("refused", f"{where}: the connection broke off in the middle of the answer")
+            found = Unreachable("refused", f"{where}: {BROKEN_OFF}")
         case _:
             found = Unreachable("rejected", f"{where}: the answer cannot be read ({type(error).__name__}: {told})")
     if secret is None:
@@ -72,7 +74,7 @@ def _unconnected(error: Exception, where: str) -> Unreachable:
                 return Unreachable("tls", f"{where}: TLS failed: {str(reason).lower().replace('_', ' ')}")
             case ConnectionRefusedError():
                 return Unreachable("refused", f"{where}: nobody listens there")
-    return Unreachable("refused", f"{where}: the connection failed or broke off before an answer")
+    return Unreachable("refused", f"{where}: {BROKEN_OFF}")
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

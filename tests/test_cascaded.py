@@ -88,6 +88,7 @@ CASES = {
         script=chats(Chat("Here it is at last."), wait_s={"transcriptions": 1.5}),
         steps=(("turn",), stage.Step(kind="wait", seconds=1.2), ("more",)),
     ),
+    "patient": Case(script=chats(Chat("Here it is at last.")), steps=(stage.Step(kind="wait", seconds=6.5), ("turn",))),
     "nothing_heard": Case(script=chats(Chat("Never said."), heard=[" "]), suite=LIMIT),
     "never_stops_calling": Case(script=chats(Chat("", [SEARCH])), suite={"max_duration_s": 20.0}),
     "too_long": Case(script=chats(Chat("Here it is, and then", finish="length"))),
@@ -323,6 +324,12 @@ def test_speech_that_goes_on_while_it_is_written_down_is_written_down_together(h
     assert held["resumed"].texts("agent") == ["Here it is at last."]
 
 
+def test_a_connection_outlives_the_pauses_of_a_conversation(held):
+    assert held["patient"].told() == []
+    assert [s.endpoint for s in held["patient"].double.seen] == ["models", "transcriptions", "chat", "speech"]
+    assert held["patient"].double.connections == 1
+
+
 def test_what_is_no_speech_to_the_service_is_not_answered(held):
     assert held["nothing_heard"].double.of("chat") == []
     assert held["nothing_heard"].talk.ended == "max_duration"
@@ -393,3 +400,37 @@ def test_the_key_is_in_no_event_problem_or_description(held):
         shown = "\n".join([*one.talk.wire_events, repr(one.talk), repr(one.talk.problems)])
         assert KEY not in shown, name
     assert "***" in repr(held["stt_401"].talk.problems)
+
+
+HUGE = {
+    "transcript": (chats(LONG, heard=["word " * 100_000]), "transcription at {url}: an answer of more than 200000"),
+    "transcript_50_MB": (
+        chats(LONG, heard=["w" * 50_000_000]),
+        "transcription at {url}: an answer of more than 16 MiB",
+    ),
+    "text_50_MB": (chats(Chat("w" * 50_000_000), letters=50_000_000), "chat at {url}: an answer of more than 16 MiB"),
+    "arguments": (
+        chats(Chat("", [Call("search_flights", "[" * 300_000)]), letters=10_000),
+        "chat at {url}: an answer of more than 200000 characters",
+    ),
+    "sound": (
+        Script(chats=[LONG], voice=lambda _: tone(300.0)),
+        "speech at {url}: more than 240 s of sound for one sentence",
+    ),
+    "sound_50_MB": (
+        Script(chats=[LONG], voice=lambda _: tone(1000.0)),
+        "speech at {url}: more than 240 s of sound for one sentence",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_an_answer_without_measure_is_refused_in_one_line(tmp_path, name):
+    script, message = HUGE[name]
+    scenario = stage.scenario(tmp_path, stage.say(tmp_path, "turn", "filler"), settle_s=1.2)
+    with cascade_server(script) as double:
+        talk = stage.hold(scenario, Cascaded(url=double.url, silence_ms=500))
+    (problem,) = [p for p in talk.problems if p.kind != "invalid_measurement"]  # this process makes the sound too
+    assert problem.kind == "infrastructure"
+    assert message.format(url=double.url) in problem.message
+    assert sum(map(len, talk.wire_events)) < 2_000_000

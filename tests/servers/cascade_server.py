@@ -57,6 +57,7 @@ class Double:
     seen: list[Seen] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    connections: int = 0
     closing: threading.Event = field(default_factory=threading.Event)
     port: int = 0
 
@@ -103,6 +104,10 @@ class _Broken(Exception):  # noqa: N818 - says what is the case
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     double_of_tests: Double
+
+    def setup(self) -> None:
+        self.double_of_tests.connections += 1
+        super().setup()
 
     def do_GET(self) -> None:
         self._handle(b"")

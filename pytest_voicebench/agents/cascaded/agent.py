@@ -138,7 +138,7 @@ class Cascaded:
     @asynccontextmanager
     async def _open(self, setup: Setup) -> AsyncIterator[Line]:
         log = setup.log or WireLog(asyncio.get_running_loop().time)
-        ears = open_ears(self.vad, self.threshold, self.start_ms / 1000)
+        ears = await asyncio.to_thread(open_ears, self.vad, self.threshold, self.start_ms / 1000)
         taking = TurnTaking(start_s=self.start_ms / 1000, silence_s=self.silence_ms / 1000, barge_in=self.barge_in)
         async with open_endpoints(self._services(), log, self.timeout_s) as services:
             line = CascadedLine(setup, taking, ears, services)

@@ -80,7 +80,7 @@ class Answering:
         """One completion: its sentences go to the queue as they come, its calls are made at its end; whether any."""
         messages, tools = self.history.messages(), _nested(function_tools(self.setup))
         reply, splitter, calls = self.history.begin(), SentenceSplitter(), StreamedCalls()
-        finish: Json = None
+        finish, length = None, 0
         async with aclosing(self.llm.chat(messages, tools)) as chunks:
             async for chunk in chunks:
                 if counts := usage_counts(chunk.get("usage"), "llm_"):
@@ -88,9 +88,12 @@ class Answering:
                 choice = _first(chunk.get("choices"))
                 delta = choice.get("delta")
                 delta = delta if isinstance(delta, dict) else {}
-                if isinstance(content := delta.get("content"), str):
-                    self._say(reply, splitter.feed(content), queue)
+                content = delta.get("content")
+                content = content if isinstance(content, str) else ""
                 calls.add(delta.get("tool_calls"))
+                length += len(content)
+                self.llm.check_length(length + calls.length)
+                self._say(reply, splitter.feed(content), queue)
                 finish = choice.get("finish_reason") or finish
         self._say(reply, splitter.rest(), queue)
         self._check_end(finish)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+import importlib
+import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_voicebench.agents.cascaded.failures import failure
+from pytest_voicebench.agents.cascaded.failures import TooLarge, failure
 from pytest_voicebench.agents.credentials import Secret
 from pytest_voicebench.agents.openai_realtime.usage import usage_counts
 from pytest_voicebench.agents.wire import Unreachable, shown_url
@@ -20,8 +23,17 @@ if TYPE_CHECKING:
 
 Json = Any
 
+MOST_CHARACTERS = 200_000
+"""Of one transcript, or of one answer of the model with its calls."""
+
+LARGEST_ANSWER = 16 * 2**20
+"""Bytes of one body; four minutes of sound are 11 MiB."""
+
 PIECE_BYTES = RATE_HZ * 2 // 10
 """A tenth of a second of 24 kHz PCM."""
+
+KEPT_OPEN_S = 600.0
+"""A connection outlives any pause of a conversation: opening one anew would count as the service's slowness."""
 
 _NO_KEY = "none"  # the SDK wants one; a server that needs none ignores it
 
@@ -75,6 +87,7 @@ class Endpoint:
                 )
             if not isinstance(getattr(heard, "text", None), str):
                 raise Unreachable("rejected", f"{self._where}: the answer holds no text")
+            self.check_length(len(heard.text))
             found = _plain(heard)
         self._log.received({"type": "audio.transcriptions", **found})
         return heard.text, usage_counts(found.get("usage"), "stt_")
@@ -117,6 +130,11 @@ class Endpoint:
                         yield piece
         finally:
             self._log.received({"type": "audio.speech", "bytes": total})
+
+    def check_length(self, characters: int) -> None:
+        """Raises Unreachable for an answer that nobody could say."""
+        if characters > MOST_CHARACTERS:
+            raise self.broken(f"an answer of more than {MOST_CHARACTERS} characters")
 
     def broken(self, told: str) -> Unreachable:
         """An answer of this service that came to no proper end."""
@@ -172,8 +190,7 @@ async def open_endpoints(services: Sequence[Service], log: WireLog, limit_s: flo
 
     No proxy, no redirect, no retry: what is measured is the service, once. Services at one address share a client.
     """
-    import openai
-
+    await asyncio.to_thread(importlib.import_module, "openai")  # takes a second, and others converse meanwhile
     clients: dict[tuple[str, str], Any] = {}
     async with AsyncExitStack() as stack:
         found = []
@@ -182,12 +199,57 @@ async def open_endpoints(services: Sequence[Service], log: WireLog, limit_s: flo
             key = service.secret.reveal() if service.secret else _NO_KEY
             new = (service.url, key) not in clients
             if new:
-                http = openai.DefaultAsyncHttpxClient(trust_env=False, follow_redirects=False)
-                sdk = openai.AsyncOpenAI(
-                    api_key=key, base_url=service.url, max_retries=0, timeout=limit_s, http_client=http
-                )
+                sdk = _client(service.url, key, limit_s)
                 clients[service.url, key] = await stack.enter_async_context(sdk)
             found.append(Endpoint(service, clients[service.url, key], log, limit_s))
             if new:
                 await found[-1].greet()
         yield found
+
+
+def _client(url: str, key: str, limit_s: float) -> AsyncOpenAI:
+    import openai
+
+    transport = openai.DefaultAsyncHttpxClient(
+        trust_env=False,
+        follow_redirects=False,
+        verify=_certificates(),
+        limits=_http().Limits(keepalive_expiry=KEPT_OPEN_S),
+        event_hooks={"response": [_limit]},
+    )
+    return openai.AsyncOpenAI(api_key=key, base_url=url, max_retries=0, timeout=limit_s, http_client=transport)
+
+
+async def _limit(response: Any) -> None:
+    """Let no more of a body through than LARGEST_ANSWER: reading what is longer holds up every conversation."""
+    whole = response.stream
+
+    class Limited(_http().AsyncByteStream):  # type: ignore[misc]
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            size = 0
+            async for piece in whole:
+                size += len(piece)
+                if size > LARGEST_ANSWER:
+                    raise TooLarge(f"an answer of more than {LARGEST_ANSWER // 2**20} MiB")
+                yield piece
+
+        async def aclose(self) -> None:
+            await whole.aclose()
+
+    response.stream = Limited()
+
+
+@functools.cache
+def _http() -> Any:
+    """The library below the SDK: httpx or its successor, as the SDK's version has it."""
+    import openai
+
+    (name,) = {c.__module__ for c in openai.DefaultAsyncHttpxClient.__mro__ if c.__name__ == "AsyncClient"}
+    return importlib.import_module(name.partition(".")[0])
+
+
+@functools.cache
+def _certificates() -> ssl.SSLContext:
+    """Read once: it takes 50 ms, in which every conversation of the process would stand still."""
+    context: ssl.SSLContext = _http().create_ssl_context()
+    return context

@@ -18,6 +18,10 @@ _LINE = ("httpx", "httpx2", "httpcore", "httpcore2", "anyio", "h11", "h2")
 """Packages whose exceptions say that a connection broke."""
 
 
+class TooLarge(Exception):  # noqa: N818 - says what is the case
+    """A body that is longer than any answer needs to be; one line."""
+
+
 def failure(error: Exception, *, where: str, limit_s: float, secret: Secret | None) -> Unreachable:
     """The exception of a request as ours. `where` names service and address."""
     import openai
@@ -28,6 +32,8 @@ def failure(error: Exception, *, where: str, limit_s: float, secret: Secret | No
             return error
         case TimeoutError() | openai.APITimeoutError():
             return Unreachable("timeout", f"{where}: nothing came for {limit_s:g} s")
+        case TooLarge():
+            found = Unreachable("rejected", f"{where}: {told}")
         case openai.APIStatusError():
             found = _refused(error, where, secret)
         case openai.APIConnectionError():
@@ -64,9 +70,11 @@ def _refused(error: Any, where: str, secret: Secret | None) -> Unreachable:
 
 
 def _unconnected(error: Exception, where: str) -> Unreachable:
-    """Why no connection came about, from what the libraries below raised."""
+    """Why no connection came about or it ended, from what the libraries below raised."""
     for cause in _causes(error):
         match cause:
+            case TooLarge():
+                return Unreachable("rejected", f"{where}: {cause}")
             case socket.gaierror():
                 return Unreachable("dns", f"{where}: the name of the host is not known ({cause.strerror})")
             case ssl.SSLError():

@@ -15,6 +15,10 @@ from pytest_voicebench.audio import RATE_HZ, Audio
 Emit = Callable[[AgentEvent], None]
 
 
+LONGEST_S = 240.0
+"""Of one sentence: a service that does not stop is stopped."""
+
+
 class Mouth:
     """Speaks one sentence after the other. `emit` takes our events; `now_s` is the loop's clock."""
 
@@ -41,6 +45,8 @@ class Mouth:
             async with aclosing(self._endpoint.speech(sentence.text)) as pieces:
                 async for piece in pieces:
                     rest = self._play(sentence, rest + piece)
+                    if sentence.sent_s > LONGEST_S:
+                        raise self._endpoint.broken(f"more than {LONGEST_S:.0f} s of sound for one sentence")
         finally:
             if sentence.sent_s:
                 self._emit(Usage(counts={"tts_audio_s": round(sentence.sent_s, 3)}))

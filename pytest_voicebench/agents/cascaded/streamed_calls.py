@@ -43,6 +43,11 @@ class StreamedCalls:
         call.name = call.name or _text(function.get("name"))  # some servers repeat it with every piece
         call.arguments += _text(function.get("arguments"))
 
+    @property
+    def length(self) -> int:
+        """Characters of arguments so far."""
+        return sum(len(call.arguments) for call in self._calls.values())
+
     def calls(self) -> list[WrittenCall]:
         """All calls, in the order in which they began."""
         return list(self._calls.values())

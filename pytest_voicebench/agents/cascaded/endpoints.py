@@ -190,7 +190,7 @@ async def open_endpoints(services: Sequence[Service], log: WireLog, limit_s: flo
 
     No proxy, no redirect, no retry: what is measured is the service, once. Services at one address share a client.
     """
-    await asyncio.to_thread(importlib.import_module, "openai")  # takes a second, and others converse meanwhile
+    await asyncio.to_thread(_load)
     clients: dict[tuple[str, str], Any] = {}
     async with AsyncExitStack() as stack:
         found = []
@@ -205,6 +205,14 @@ async def open_endpoints(services: Sequence[Service], log: WireLog, limit_s: flo
             if new:
                 await found[-1].greet()
         yield found
+
+
+@functools.cache
+def _load() -> None:
+    """Import what the SDK loads late: it takes a second, and would count as the first answer's slowness."""
+    for name in ("chat.completions", "audio.transcriptions", "audio.speech", "models"):
+        importlib.import_module(f"openai.resources.{name}")
+    _certificates()
 
 
 def _client(url: str, key: str, limit_s: float) -> AsyncOpenAI:

@@ -124,7 +124,8 @@ class CascadedLine:
     async def _respond(self, number: int) -> None:
         """Speech whose writing down was broken off by more speech is written down together with it."""
         speech = np.concatenate(self._unwritten)
-        await self._answering.write_down(number, wav_of(speech), len(speech) / HEARD_HZ)
+        if len(speech):  # else only clicks, each too short to be kept
+            await self._answering.write_down(number, wav_of(speech), len(speech) / HEARD_HZ)
         self._unwritten.clear()
         await self._answering.respond()
 

@@ -21,6 +21,7 @@ GROUP = "pytest_voicebench.agents"
 DEFAULT_AGENT = "local"
 
 SHIPPED: Mapping[str, str] = {
+    "cascaded": "pytest_voicebench.agents.cascaded:Cascaded",
     "gemini-live-2.5": "pytest_voicebench.agents.gemini_live:Gemini25",
     "gemini-live-3.1": "pytest_voicebench.agents.gemini_live:Gemini31",
     "gemini-live-3.8": "pytest_voicebench.agents.gemini_live:Gemini38",
@@ -34,7 +35,7 @@ SHIPPED: Mapping[str, str] = {
 NEEDS_SCENARIO = frozenset({"simulated"})
 """Shipped agents that are told, before the settings, the scenario: what the user will say and expect."""
 
-HOSTED = frozenset({"gemini-live-2.5", "gemini-live-3.1", "gemini-live-3.8", "gpt-realtime", "grok"})
+HOSTED = frozenset({"cascaded", "gemini-live-2.5", "gemini-live-3.1", "gemini-live-3.8", "gpt-realtime", "grok"})
 """Shipped agents that need a key: it is looked for before anything is collected."""
 
 ALIASES: Mapping[str, str] = {

@@ -1,0 +1,263 @@
+"""The three services over HTTP, by the `openai` SDK: every exchange logged, every failure in one line, no retry."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import importlib
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pytest_voicebench.agents.cascaded.failures import TooLarge, failure
+from pytest_voicebench.agents.credentials import Secret
+from pytest_voicebench.agents.openai_realtime.usage import usage_counts
+from pytest_voicebench.agents.wire import Unreachable, shown_url
+from pytest_voicebench.agents.wire_log import WireLog
+from pytest_voicebench.audio import RATE_HZ
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+Json = Any
+
+MOST_CHARACTERS = 200_000
+"""Of one transcript, or of one answer of the model with its calls."""
+
+LARGEST_ANSWER = 16 * 2**20
+"""Bytes of one body; four minutes of sound are 11 MiB."""
+
+PIECE_BYTES = RATE_HZ * 2 // 10
+"""A tenth of a second of 24 kHz PCM."""
+
+KEPT_OPEN_S = 600.0
+"""A connection outlives any pause of a conversation: opening one anew would count as the service's slowness."""
+
+_NO_KEY = "none"  # the SDK wants one; a server that needs none ignores it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """One service as the settings have it. `what` is its name in messages; `options` are sent with every request."""
+
+    what: str
+    url: str
+    model: str
+    secret: Secret | None
+    options: Mapping[str, Json]
+
+
+class Endpoint:
+    """An open client of one service."""
+
+    def __init__(self, service: Service, sdk: AsyncOpenAI, log: WireLog, limit_s: float) -> None:
+        self._service = service
+        self._sdk = sdk
+        self._log = log
+        self._limit_s = limit_s
+
+    async def greet(self) -> None:
+        """Open a connection, and learn of a host that is not there or a key that is refused.
+
+        Asks for the list of models, which not every server has and not every key may see. Raises Unreachable.
+        """
+        import openai
+
+        try:
+            with self._failing():
+                async with asyncio.timeout(self._limit_s):
+                    await self._sdk.models.with_raw_response.list()
+        except Unreachable as refused:
+            cause = refused.__cause__
+            if not isinstance(cause, openai.APIStatusError) or cause.status_code in (429, *range(500, 600)):
+                raise
+            if cause.status_code == 401 and "scope" not in str(cause.body):
+                raise
+
+    async def transcribe(self, wav: bytes) -> tuple[str, dict[str, float]]:
+        """The text of a WAV file, and what the service counted. Raises Unreachable."""
+        options = {"model": self._service.model, **self._service.options}
+        self._log.sent({"type": "audio.transcriptions", **options, "file": f"<{len(wav)} bytes>"})
+        with self._failing():
+            async with asyncio.timeout(self._limit_s):
+                heard: Any = await self._sdk.audio.transcriptions.create(
+                    file=("speech.wav", wav, "audio/wav"), response_format="json", **options
+                )
+            if not isinstance(getattr(heard, "text", None), str):
+                raise Unreachable("rejected", f"{self._where}: the answer holds no text")
+            self.check_length(len(heard.text))
+            found = _plain(heard)
+        self._log.received({"type": "audio.transcriptions", **found})
+        return heard.text, usage_counts(found.get("usage"), "stt_")
+
+    async def chat(self, messages: Sequence[Json], tools: Sequence[Json]) -> AsyncGenerator[dict[str, Json], None]:
+        """The chunks of a streamed completion as they come. Raises Unreachable, also for a pause that is too long."""
+        asked = {
+            "model": self._service.model,
+            "messages": list(messages),
+            **({"tools": list(tools), "tool_choice": "auto"} if tools else {}),
+            **self._service.options,
+        }
+        self._log.sent({"type": "chat.completions", **asked})
+        with self._failing():
+            async with asyncio.timeout(self._limit_s):
+                stream: Any = await self._sdk.chat.completions.create(
+                    stream=True, stream_options={"include_usage": True}, **asked
+                )
+            async with stream:
+                async for chunk in self._timed(stream):
+                    found = _plain(chunk)
+                    self._log.received(found)
+                    yield found
+
+    async def speech(self, text: str) -> AsyncGenerator[bytes, None]:
+        """The text as 24 kHz PCM, piece by piece as it comes. Raises Unreachable."""
+        asked = {"model": self._service.model, "input": text, **self._service.options, "response_format": "pcm"}
+        self._log.sent({"type": "audio.speech", **asked})
+        total, speech = 0, self._sdk.audio.speech.with_streaming_response
+        try:
+            with self._failing():
+                async with AsyncExitStack() as stack:
+                    async with asyncio.timeout(self._limit_s):
+                        answer: Any = await stack.enter_async_context(speech.create(**asked))
+                    self._check_sound(answer.headers.get("Content-Type", ""))
+                    async for piece in self._timed(answer.iter_bytes(PIECE_BYTES)):
+                        if not total:
+                            self._check_first(piece)
+                        total += len(piece)
+                        yield piece
+        finally:
+            self._log.received({"type": "audio.speech", "bytes": total})
+
+    def check_length(self, characters: int) -> None:
+        """Raises Unreachable for an answer that nobody could say."""
+        if characters > MOST_CHARACTERS:
+            raise self.broken(f"an answer of more than {MOST_CHARACTERS} characters")
+
+    def broken(self, told: str) -> Unreachable:
+        """An answer of this service that came to no proper end."""
+        found = Unreachable("refused", f"{self._where}: {told}")
+        self._log.note(str(found))
+        return found
+
+    def _check_sound(self, kind: str) -> None:
+        if kind.startswith(("text/", "application/json")):
+            raise Unreachable("rejected", f"{self._where}: {kind} came where PCM is due")
+
+    def _check_first(self, piece: bytes) -> None:
+        if piece[:4] in (b"RIFF", b"OggS", b"fLaC") or piece[:3] == b"ID3":
+            raise Unreachable("rejected", f"{self._where}: a sound file came where bare PCM is due")
+
+    async def _timed(self, pieces: Any) -> AsyncIterator[Any]:
+        """Each piece within the limit: a server that sends signs of life but no answer is no answer."""
+        iterator = aiter(pieces)
+        while True:
+            try:
+                async with asyncio.timeout(self._limit_s):
+                    piece = await anext(iterator)
+            except StopAsyncIteration:
+                return
+            yield piece
+
+    @property
+    def _where(self) -> str:
+        return f"{self._service.what} at {shown_url(self._service.url)}"
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        """Whatever the SDK raises, as Unreachable."""
+        try:
+            yield
+        except Exception as error:
+            secret = self._service.secret
+            found = failure(error, where=self._where, limit_s=self._limit_s, secret=secret)
+            self._log.note(str(found))
+            if found is error:
+                raise
+            raise found from error
+
+
+def _plain(thing: Any) -> dict[str, Json]:
+    """An object of the SDK as it came over the wire."""
+    return thing.to_dict(mode="json", exclude_unset=True, warnings=False)  # type: ignore[no-any-return]
+
+
+@asynccontextmanager
+async def open_endpoints(services: Sequence[Service], log: WireLog, limit_s: float) -> AsyncIterator[list[Endpoint]]:
+    """Clients of the services, connected; closed in the end. Raises Unreachable.
+
+    No proxy, no redirect, no retry: what is measured is the service, once. Services at one address share a client.
+    """
+    await asyncio.to_thread(_load)
+    clients: dict[tuple[str, str], Any] = {}
+    async with AsyncExitStack() as stack:
+        found = []
+        for service in services:
+            log.hide(service.secret)
+            key = service.secret.reveal() if service.secret else _NO_KEY
+            new = (service.url, key) not in clients
+            if new:
+                sdk = _client(service.url, key, limit_s)
+                clients[service.url, key] = await stack.enter_async_context(sdk)
+            found.append(Endpoint(service, clients[service.url, key], log, limit_s))
+            if new:
+                await found[-1].greet()
+        yield found
+
+
+@functools.cache
+def _load() -> None:
+    """Import what the SDK loads late: it takes a second, and would count as the first answer's slowness."""
+    for name in ("chat.completions", "audio.transcriptions", "audio.speech", "models"):
+        importlib.import_module(f"openai.resources.{name}")
+    _certificates()
+
+
+def _client(url: str, key: str, limit_s: float) -> AsyncOpenAI:
+    import openai
+
+    transport = openai.DefaultAsyncHttpxClient(
+        trust_env=False,
+        follow_redirects=False,
+        verify=_certificates(),
+        limits=_http().Limits(keepalive_expiry=KEPT_OPEN_S),
+        event_hooks={"response": [_limit]},
+    )
+    return openai.AsyncOpenAI(api_key=key, base_url=url, max_retries=0, timeout=limit_s, http_client=transport)
+
+
+async def _limit(response: Any) -> None:
+    """Let no more of a body through than LARGEST_ANSWER: reading what is longer holds up every conversation."""
+    whole = response.stream
+
+    class Limited(_http().AsyncByteStream):  # type: ignore[misc]
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            size = 0
+            async for piece in whole:
+                size += len(piece)
+                if size > LARGEST_ANSWER:
+                    raise TooLarge(f"an answer of more than {LARGEST_ANSWER // 2**20} MiB")
+                yield piece
+
+        async def aclose(self) -> None:
+            await whole.aclose()
+
+    response.stream = Limited()
+
+
+@functools.cache
+def _http() -> Any:
+    """The library below the SDK: httpx or its successor, as the SDK's version has it."""
+    import openai
+
+    (name,) = {c.__module__ for c in openai.DefaultAsyncHttpxClient.__mro__ if c.__name__ == "AsyncClient"}
+    return importlib.import_module(name.partition(".")[0])
+
+
+@functools.cache
+def _certificates() -> ssl.SSLContext:
+    """Read once: it takes 50 ms, in which every conversation of the process would stand still."""
+    context: ssl.SSLContext = _http().create_ssl_context()
+    return context

@@ -494,11 +494,15 @@ def test_an_unknown_kind_is_named_with_the_known_ones() -> None:
         match("fuzzy", "a", "a")
 
 
-WORDS_OF_THE_TRADE = """I II III jr jr. Jr., mr dr van de la o' St. street ave north apt # 12 12th one twenty thirty hundred
-    thousand million and a the half quarter dozen double triple zero oh point minus - -- + . , : ; / ( ) ' " $ \u20ac \xa3 %
-    usd EUR dollars cents kroner grand k m bn june june. third 3rd 31 2026 2026-06-03 06/03 monday next this last tomorrow
-    noon midnight am p.m. o'clock past to half-past 10:30 25:61 minutes h s day weeks km MB Mg oz ft \xb0 celsius @ at dot com
-    alpha bravo zulu as in for +1 (555) ext 00 \xbd \xb2 \xe9 \xdf \u0130 \u200b \u0301 yes off true null $0 @@ .com""".split()
+TRADE = """
+    I II III jr jr. Jr., mr dr van de la o' St. street ave north apt # 12 12th one twenty thirty hundred
+    thousand million and a the half quarter dozen double triple zero oh point minus - -- + . , : ; / ( ) ' " $
+    \u20ac \xa3 % usd EUR dollars cents kroner grand k m bn june june. third 3rd 31 2026 2026-06-03 06/03 monday
+    next this last tomorrow noon midnight am p.m. o'clock past to half-past 10:30 25:61 minutes h s day weeks km
+    MB Mg oz ft \xb0 celsius @ at dot com alpha bravo zulu as in for +1 (555) ext 00 \xbd \xb2 \xe9 \xdf \u0130
+    \u200b \u0301 yes off true null $0 @@ .com
+"""
+WORDS_OF_THE_TRADE = TRADE.split()
 
 
 @given(st.sampled_from(sorted(KINDS)), *[st.lists(st.sampled_from(WORDS_OF_THE_TRADE), max_size=5).map(" ".join)] * 2)

@@ -104,7 +104,8 @@ def read(text: str) -> Name:
 
 
 def _words(text: str) -> tuple[str, ...]:
-    head, *rest = [part for part in text.split(",") if not _SUFFIX_PART.fullmatch(part)]
+    head, *rest = text.split(",")
+    rest = [part for part in rest if not _SUFFIX_PART.fullmatch(part)]
     if len(rest) == 1 and rest[0].strip():
         head = f"{rest[0]} {head}"
     elif rest:

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from benchmarks.cpu_time import fastest_cpu_s
 from pytest_voicebench import placed_words, recognised, silero
 from pytest_voicebench.audio import RATE_HZ
 from pytest_voicebench.conversation import (
@@ -83,17 +84,12 @@ def _without_texts(held: Conversation) -> Conversation:
 
 
 def _cpu_s(work: Callable[[], object], *, new: bool) -> float:
-    """The fastest of some rounds."""
-    times = []
-    for _ in range(_ROUNDS):
-        if new:
-            silero._kept.clear()
-            recognised._kept.clear()
-            placed_words._kept.clear()
-        begin = time.process_time()
-        work()
-        times.append(time.process_time() - begin)
-    return min(times)
+    """The fastest of some rounds; `new`: as if nothing had been heard before."""
+    return fastest_cpu_s(
+        work,
+        rounds=_ROUNDS,
+        forgetting=(silero._kept.clear, recognised._kept.clear, placed_words._kept.clear) if new else (),
+    )
 
 
 if __name__ == "__main__":

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import selectors
-import time
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
+SHORTEST_S = 0.001
+"""A shorter wait takes as long on most machines, and so is not waited for."""
+
 
 class _Waiting(selectors.DefaultSelector):
-    """Counts the seconds that were waited for, never more than were asked for, and none while a thread works for us."""
+    """Counts the waits that ended without anything to do, at the length that was asked for, however late they ended.
+
+    What is ready came from this loop itself, so it came at once; and while a thread works for us nothing is counted.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -24,10 +29,10 @@ class _Waiting(selectors.DefaultSelector):
         self.jobs = 0
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        began_s = time.monotonic()
-        ready = super().select(timeout)
-        if timeout is not None and timeout > 0 and not self.jobs:
-            self.waited_s += min(timeout, time.monotonic() - began_s) if ready else timeout
+        short = timeout is not None and timeout < SHORTEST_S and not self.jobs
+        ready = super().select(0.0 if short else timeout)
+        if timeout is not None and not ready and not self.jobs:
+            self.waited_s += max(0.0, timeout)
         return ready
 
 

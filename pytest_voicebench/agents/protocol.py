@@ -13,6 +13,29 @@ from pytest_voicebench.audio import Audio
 from pytest_voicebench.conversation import AgentInfo, Word
 from pytest_voicebench.tools import Tool
 
+__all__ = [
+    "Agent",
+    "AgentAbsent",
+    "AgentAudio",
+    "AgentEvent",
+    "AgentInfo",
+    "Audio",
+    "Fault",
+    "Json",
+    "Line",
+    "PlaybackClear",
+    "Ready",
+    "Setup",
+    "ToolCall",
+    "ToolCancelled",
+    "ToolResult",
+    "Transcript",
+    "TurnEnd",
+    "Unsupported",
+    "Usage",
+    "Word",
+]
+
 Json = Any
 
 
@@ -130,7 +153,7 @@ class ToolResult:
 
 @runtime_checkable
 class Line(Protocol):
-    """An open connection to an agent."""
+    """An open connection to an agent. What is derived from it has to say only `send` and `receive`."""
 
     async def send(self, audio: Audio) -> None:
         """Take one block of the user's audio, in real time, silence included, also while the agent speaks."""
@@ -146,6 +169,7 @@ class Line(Protocol):
 
     async def inject(self, text: str) -> None:
         """Take text into the context silently. Raises Unsupported where the provider has no such update."""
+        raise Unsupported("the agent takes no text into its context")
 
 
 @runtime_checkable

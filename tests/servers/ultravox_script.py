@@ -42,7 +42,7 @@ class UltravoxScript:
     hums: bool = False  # digital silence while the agent does not speak, as it comes in from the user
     no_clear: bool = False  # an interruption just stops the sound
     no_states: bool = False
-    piece_s: float = 0.02
+    piece_s: float = 0.1
     malformed: bool = False  # messages without what they need: a fault for typed clients
 
 

@@ -47,6 +47,7 @@ class UltravoxSession:
         self.plays_until_s = 0.0
         self.late: list[str] = []
         self.late_words = ""
+        self.open_text: tuple[int, str] | None = None
         medium = asked["medium"]["serverWebSocket"]
         self.input_hz = medium["inputSampleRate"]
         self.output_hz = medium.get("outputSampleRate", self.input_hz)
@@ -149,9 +150,10 @@ class UltravoxSession:
     async def finish(self) -> None:
         """The reply is over."""
         self.replies += 1
+        await self.end_text()
         await self.enter("listening")
         for text in self.late:
-            await self.write("user", text)
+            await self.write("user", text, self.number(), final=True)
         self.late = []
         if self.replies == 1:
             await self.trouble(self.script.on_complete)
@@ -178,25 +180,37 @@ class UltravoxSession:
         if event.speaker == "user" and self.script.late_transcript:
             self.late.append(event.text)
         elif event.speaker == "user":
-            await self.write("user", event.text)
+            await self.write("user", event.text, self.number(), final=True)
         elif self.script.text_first:
             await self.enter("speaking")
-            await self.write("agent", event.text)
+            await self.begin_text(event.text)
         else:
             self.late_words = event.text
 
-    async def write(self, role: str, text: str) -> None:
-        """A text: the user's at once, the agent's in two pieces and then as a whole."""
+    async def begin_text(self, text: str) -> None:
+        """What the agent says, in two pieces; the whole of it comes when it was said."""
+        await self.end_text()
+        half, whole = len(text) // 2, self.script.whole_texts
+        self.open_text = self.number(), text
+        await self.write("agent", text[:half], self.open_text[0], delta=not whole)
+        await self.write("agent", text if whole else text[half:], self.open_text[0], delta=not whole)
+
+    async def end_text(self) -> None:
+        if self.open_text:
+            ordinal, text = self.open_text
+            await self.write("agent", text, ordinal, final=True)
+        self.open_text = None
+
+    def number(self) -> int:
         self.ordinal += 1
-        message: dict[str, Json] = {"type": "transcript", "role": role, "medium": "voice"}
+        return self.ordinal
+
+    async def write(self, role: str, text: str, ordinal: int, *, delta: bool = False, final: bool = False) -> None:
+        """One message about the text of that number."""
+        message: dict[str, Json] = {"type": "transcript", "role": role, "medium": "voice", "final": final}
         if not self.script.unnumbered:
-            message["ordinal"] = self.ordinal
-        half = len(text) // 2
-        if role == "agent":
-            for so_far, piece in ((text[:half], text[:half]), (text, text[half:])):
-                part = {"text": so_far, "delta": None} if self.script.whole_texts else {"text": None, "delta": piece}
-                await self.send(message | part | {"final": False})
-        await self.send(message | {"text": text, "delta": None, "final": True})
+            message["ordinal"] = ordinal
+        await self.send(message | ({"text": None, "delta": text} if delta else {"text": text, "delta": None}))
 
     async def say(self, event: AgentAudio) -> None:
         """The pieces of a chunk, as far ahead of real time as the client takes them; the user may cut in between."""
@@ -216,7 +230,7 @@ class UltravoxSession:
             if self.pieces == 2:
                 await self.trouble(self.script.on_audio)
         if not self.script.text_first:
-            await self.write("agent", self.late_words)
+            await self.begin_text(self.late_words)
 
     async def room(self) -> None:
         """Wait until the client's buffer takes more; it may be full to the last piece."""
@@ -234,6 +248,7 @@ class UltravoxSession:
         """A call comes after what was said before it; the agent is frozen until it is answered, or its time is up."""
         if self.state == "speaking":
             await asyncio.sleep(max(0.0, self.plays_until_s - self.now_s()))
+        await self.end_text()
         await self.enter("thinking")
         self.invocations += 1
         invocation = "same" if self.script.same_call_id else f"invocation-{self.invocations}"
@@ -258,9 +273,8 @@ class UltravoxSession:
         elif message["type"] == "ping":
             await self.send({"type": "pong", "timestamp": message["timestamp"]})
         elif message["type"] == "user_text_message":
-            self.ordinal += 1
             told = {"type": "transcript", "role": "user", "medium": "text", "text": message["text"], "final": True}
-            await self.send(told | {"ordinal": self.ordinal})
+            await self.send(told | {"ordinal": self.number()})
 
     async def resolve(self, invocation: str, result: Json) -> None:
         """One call has its result; the agent goes on when all of them have."""

@@ -80,7 +80,7 @@ class McpSide:
             on_list_tools=list_tools,
             on_call_tool=call_tool,
         )
-        return StreamableHTTPSessionManager(server, json_response=True, max_request_body_size=self._most_bytes)
+        return StreamableHTTPSessionManager(server, max_request_body_size=self._most_bytes)
 
     async def _call(self, name: str, arguments: dict[str, Json]) -> CallToolResult:
         """One call. An unknown tool and arguments that break its schema are calls, too: the conversation answers."""
@@ -95,7 +95,8 @@ def _mcp_result(value: Json, *, is_error: bool) -> CallToolResult:
     """The value as text and as structured content, which must be an object: others become `{"result": value}`."""
     from mcp_types import CallToolResult, TextContent
 
-    text = json.dumps(value)
+    text = json.dumps(value, ensure_ascii=False).encode(errors="replace").decode()  # half of a surrogate pair: "?"
+    value = json.loads(text)
     structured = value if isinstance(value, dict) else {"result": value}
     return CallToolResult(
         content=[TextContent(type="text", text=text)], structured_content=structured, is_error=is_error

@@ -303,6 +303,18 @@ def free_port() -> int:
         return nobody.getsockname()[1]
 
 
+def test_answers_go_out_without_waiting_for_acknowledgements():
+    async def talk(host, client):
+        from pytest_voicebench.agents.tool_host import listening
+
+        (listener,) = listening._LISTENERS[asyncio.get_running_loop()].by_address.values()
+        await client.get(f"{host.url}/tools")
+        (connection,) = listener._server.server_state.connections
+        return connection.transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+    assert hosted(talk)[0] != 0
+
+
 def test_a_port_that_is_taken_is_one_line_that_says_what_to_do():
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         port = taken.getsockname()[1]

@@ -2,7 +2,8 @@
 
 `twilio_server(...)` runs it in a thread. `python -m tests.servers.twilio_server AGENT [SUITE.yaml]` runs it in a
 process of its own with one of this package's agents (`local`) behind the wire, prints its port, and ends with its
-standard input. The suite stands for what an agent's author tells it: its instructions, its tools, the day.
+standard input. What it is to do and its tools it learns at the address in the custom parameter `tools_url`; the suite
+is read only for what a JSON schema does not say of its tools.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ import sys
 import threading
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import date
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,6 @@ from urllib.parse import parse_qsl
 
 from websockets.exceptions import ConnectionClosed
 
-from pytest_voicebench.agents.protocol import Setup
 from pytest_voicebench.audio import RATE_HZ
 from tests.servers.openai_script import recite
 from tests.servers.openai_server import listen
@@ -33,8 +32,6 @@ from tests.servers.twilio_script import PhoneScript
 from tests.servers.twilio_session import PhoneSession
 
 Json = Any
-
-NOTHING_TOLD = Setup(conversation_id="double", instructions="", tools=(), today=date(2026, 1, 1))
 
 
 @dataclass
@@ -44,7 +41,7 @@ class PhoneDouble:
     script: PhoneScript
     open_line: Any
     input_hz: int = RATE_HZ
-    setup: Setup = NOTHING_TOLD
+    tools: dict[str, Any] = field(default_factory=dict)
     sessions: list[PhoneSession] = field(default_factory=list)
     announced: list[dict[str, str]] = field(default_factory=list)
     refused: int = 0
@@ -153,31 +150,14 @@ async def main(agent_text: str, suite: Path | None) -> None:
     """Serve until standard input closes. Who measures goes first: recognition must not make its blocks late."""
     os.nice(10)
     from pytest_voicebench.agents.naming import build_agent, parse_agent
+    from pytest_voicebench.loading import load_suite
 
+    tools = dict(load_suite(suite).info.tools) if suite else {}
     agent = build_agent(parse_agent(agent_text), None)
-    double = PhoneDouble(
-        script=PhoneScript(),
-        open_line=agent.connect,
-        input_hz=agent.info.input_hz,
-        setup=told_by(suite) if suite else NOTHING_TOLD,
-    )
+    double = PhoneDouble(script=PhoneScript(), open_line=agent.connect, input_hz=agent.info.input_hz, tools=tools)
     async with listen(double):
         print(double.port, flush=True)
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
-
-
-def told_by(suite: Path) -> Setup:
-    """What a suite tells an agent."""
-    from pytest_voicebench.loading import load_suite
-
-    info = load_suite(suite).info
-    return Setup(
-        conversation_id="double",
-        instructions=info.instructions,
-        tools=tuple(info.tools.values()),
-        today=info.today,
-        documents=info.documents,
-    )
 
 
 if __name__ == "__main__":

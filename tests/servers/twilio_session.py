@@ -9,11 +9,13 @@ from collections import Counter
 from itertools import cycle
 from typing import Any
 
+import aiohttp
 import numpy as np
 
-from pytest_voicebench.agents.protocol import AgentAudio, PlaybackClear, ToolCall
+from pytest_voicebench.agents.protocol import AgentAudio, PlaybackClear, ToolCall, ToolResult
 from pytest_voicebench.agents.twilio.mulaw import RATE_HZ, decode_mulaw, encode_mulaw
 from pytest_voicebench.audio import Audio, StreamResampler, resample
+from tests.servers.openai_script import setup_of
 from tests.servers.turn_taking import TurnTaking
 
 Json = Any
@@ -42,6 +44,8 @@ class PhoneSession:
         self.resampler = StreamResampler(RATE_HZ, double.input_hz)
         self.unheard = np.zeros(0, np.int16)
         self.line: Any = None
+        self.tools_url = ""
+        self.results: list[tuple[str, int, Json]] = []  # of tools: name, status, body
         self.saying: asyncio.Event = asyncio.Event()  # set when what is being said must stop
         self.cut_items: set[str] = set()
         self.tasks: list[asyncio.Task] = []
@@ -90,7 +94,8 @@ class PhoneSession:
 
     async def live(self) -> None:
         """The agent behind the wire."""
-        async with self.double.open_line(self.double.setup) as self.line:
+        self.tools_url = self.start["customParameters"].get("tools_url", "")
+        async with aiohttp.ClientSession() as self.http, self.double.open_line(await self.told()) as self.line:
             async for event in self.line.receive():
                 if isinstance(event, AgentAudio):
                     await self.say(event)
@@ -99,8 +104,25 @@ class PhoneSession:
                 elif isinstance(event, PlaybackClear):
                     await self.clear()
 
+    async def told(self):
+        """What the tools' address tells an agent: its instructions, the day, its tools."""
+        if not self.tools_url:
+            return setup_of({}, {})
+        async with self.http.get(f"{self.tools_url}/instructions") as instructions:
+            text = await instructions.text()
+        async with self.http.get(f"{self.tools_url}/tools") as tools:
+            return setup_of({"instructions": text, "tools": await tools.json()}, self.double.tools)
+
     async def call(self, event: ToolCall) -> None:
-        """A tool, by HTTP."""
+        """A tool, by HTTP; one without an address fails."""
+        text = event.arguments if isinstance(event.arguments, str) else json.dumps(event.arguments)
+        result, status = {"error": "no tools_url"}, 0
+        if self.tools_url:
+            async with self.http.post(f"{self.tools_url}/tools/{event.name}", data=text.encode()) as answer:
+                result, status = await answer.json(), answer.status
+        self.results.append((event.name, status, result))
+        told = ToolResult(call_id=event.call_id, name=event.name, result=result, is_error=status != 200)
+        await self.line.answer([told])
 
     async def hear(self, media: dict[str, Json]) -> None:
         self.chunk += 1

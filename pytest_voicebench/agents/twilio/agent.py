@@ -7,22 +7,26 @@ import difflib
 import re
 import secrets
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, fields, replace
 
 from pytest_voicebench.agents.credentials import Secret, find_key
 from pytest_voicebench.agents.protocol import Line, Setup
-from pytest_voicebench.agents.twilio.line import StreamLine
+from pytest_voicebench.agents.tool_host import LOOPBACK, ToolHost, address_flaw, tool_host
+from pytest_voicebench.agents.twilio.line import StreamLine, scrubbed
 from pytest_voicebench.agents.twilio.messages import Call, TwilioMessages, without_sound
 from pytest_voicebench.agents.twilio.mulaw import RATE_HZ
 from pytest_voicebench.agents.twilio.state import StreamState
 from pytest_voicebench.agents.twilio.voice_url import announce, signed_headers, voice_url_flaw
-from pytest_voicebench.agents.wire import open_wire, shown_url, url_flaw
+from pytest_voicebench.agents.wire import Unreachable, open_wire, shown_url, url_flaw
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.conversation import AgentInfo
 
 FAREWELL_S = 1.0
 """For the message that the stream is over, to an agent that reads no more."""
+
+NO_TOOLS = "none"
+"""As the setting `tools`: the agent gets none from us."""
 
 _PREFIX = "parameter_"
 _SECRET_NAME = re.compile(r"key|token|secret|passw|auth|credential", re.IGNORECASE)
@@ -35,7 +39,9 @@ class Twilio:
 
     `url`: the agent's WebSocket. `voice_url` instead of it: the page that answers a call with TwiML. `caller` and
     `called`: the numbers. `parameters` reach the agent as the stream's custom parameters; on the command line each is
-    a setting `parameter_NAME`.
+    a setting `parameter_NAME`. `tools`: where the suite's tools are offered over HTTP and MCP, `none` for nowhere; the
+    address, with a token of its own for each call, is the custom parameter `tools_url`. `tools_public_url`: how the
+    agent reaches it, where that is another address (a tunnel).
 
     Where TWILIO_AUTH_TOKEN is set, requests carry Twilio's signature; the token itself is never sent. Raises
     ValueError, one line, for a wrong setting.
@@ -46,6 +52,8 @@ class Twilio:
     caller: str = "+15005550006"
     called: str = "+15005550001"
     account_sid: str = "AC" + 32 * "0"
+    tools: str = LOOPBACK
+    tools_public_url: str = ""
     parameters: Mapping[str, str] = field(default_factory=dict)
     _secret: Secret | None = field(init=False, repr=False, compare=False, default=None)
 
@@ -60,6 +68,10 @@ class Twilio:
         for name in ("caller", "called", "account_sid"):
             if not _NUMBER.fullmatch(str(getattr(self, name))):
                 raise ValueError(f"{name} must be a number or a name, not {getattr(self, name)!r}")
+        if self.tools == NO_TOOLS and self.tools_public_url:
+            raise ValueError("tools_public_url belongs to tools=HOST:PORT")
+        if self.tools != NO_TOOLS and (flaw := address_flaw(self.tools, self.tools_public_url or None)):
+            raise ValueError(f"{flaw} (tools=none offers none)")
         object.__setattr__(self, "_secret", find_key(("TWILIO_AUTH_TOKEN",)))
 
     @property
@@ -77,6 +89,8 @@ class Twilio:
                 "encoding": "mu-law, 8 kHz",
                 "caller": self.caller,
                 "called": self.called,
+                "tools": self.tools,
+                "tools_public_url": self.tools_public_url or None,
                 **{f"{_PREFIX}{name}": value for name, value in self.parameters.items()},
                 "proxy": "off",
                 "signed_with": self._secret.variable if self._secret else None,
@@ -91,29 +105,53 @@ class Twilio:
     async def _open(self, setup: Setup) -> AsyncIterator[Line]:
         loop = asyncio.get_running_loop()
         log = setup.log or WireLog(loop.time)
-        for name, value in self.parameters.items():
-            if _SECRET_NAME.search(name):
-                log.hide(Secret(value, name))
-        call, url = await self._placed(log)
-        headers = signed_headers(self._secret, url, {})
-        async with open_wire(url, log=log, headers=headers, secret=self._secret, shown=without_sound) as wire:
-            line = StreamLine(wire, StreamState(messages=TwilioMessages(), call=call, now_s=loop.time))
-            await line.open()
-            try:
-                yield line
-            finally:
-                await _say_goodbye(line)
+        async with self._tools(replace(setup, log=log)) as host:
+            call = self._call(host)
+            hidden = self._hidden(host)
+            for secret in hidden:
+                log.hide(secret)
+            async with AsyncExitStack() as stack:
+                try:
+                    call, url = await self._answered(call, log)
+                    headers = signed_headers(self._secret, url, {})
+                    wire = await stack.enter_async_context(
+                        open_wire(url, log=log, headers=headers, shown=without_sound)
+                    )
+                except Unreachable as refused:
+                    raise Unreachable(refused.kind, scrubbed(str(refused), hidden), refused.retry_after_s) from None
+                line = StreamLine(
+                    wire, StreamState(messages=TwilioMessages(), call=call, now_s=loop.time), host, hidden
+                )
+                await line.open()
+                try:
+                    yield line
+                finally:
+                    await _say_goodbye(line)
 
-    async def _placed(self, log: WireLog) -> tuple[Call, str]:
-        """A new call, and the WebSocket that takes it: as set, or as the voice URL says. Raises Unreachable."""
-        call = Call(
+    def _tools(self, setup: Setup) -> AbstractAsyncContextManager[ToolHost | None]:
+        if self.tools == NO_TOOLS:
+            return nullcontext()
+        return tool_host(setup, address=self.tools, public_url=self.tools_public_url or None)
+
+    def _call(self, host: ToolHost | None) -> Call:
+        """A new call."""
+        return Call(
             account_sid=self.account_sid,
             call_sid=f"CA{secrets.token_hex(16)}",
             stream_sid=f"MZ{secrets.token_hex(16)}",
-            caller=str(self.caller),
-            called=str(self.called),
-            parameters=self.parameters,
+            caller=self.caller,
+            called=self.called,
+            parameters=({"tools_url": host.url} if host else {}) | dict(self.parameters),
         )
+
+    def _hidden(self, host: ToolHost | None) -> list[Secret]:
+        """What must be in no log and no message."""
+        found = [s for s in (self._secret, host.secret if host else None) if s is not None]
+        names = [name for name, value in self.parameters.items() if _SECRET_NAME.search(name) and len(value) >= 8]
+        return found + [Secret(self.parameters[name], f"{_PREFIX}{name}") for name in names]
+
+    async def _answered(self, call: Call, log: WireLog) -> tuple[Call, str]:
+        """The call and the WebSocket that takes it: as set, or as the voice URL says. Raises Unreachable."""
         if self.url:
             return call, self.url
         stream = await announce(call, self.voice_url, secret=self._secret, log=log)
@@ -121,11 +159,9 @@ class Twilio:
 
 
 async def _say_goodbye(line: StreamLine) -> None:
-    try:
+    with suppress(TimeoutError):
         async with asyncio.timeout(FAREWELL_S):
             await line.close()
-    except TimeoutError:
-        pass
 
 
 def build(**settings: str | float | bool) -> Twilio:

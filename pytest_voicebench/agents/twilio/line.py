@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 
+from pytest_voicebench.agents.credentials import Secret
 from pytest_voicebench.agents.protocol import AgentEvent, Fault, Ready, ToolResult, Unsupported
+from pytest_voicebench.agents.tool_host import ToolHost, with_calls
 from pytest_voicebench.agents.twilio.state import StreamState
 from pytest_voicebench.agents.wire import Wire, WireBroken
 from pytest_voicebench.audio import Audio
@@ -13,9 +15,11 @@ from pytest_voicebench.audio import Audio
 class StreamLine:
     """Sends what the state wants sent; decides nothing itself."""
 
-    def __init__(self, wire: Wire, state: StreamState) -> None:
+    def __init__(self, wire: Wire, state: StreamState, host: ToolHost | None, hidden: Sequence[Secret] = ()) -> None:
         self._wire = wire
         self._state = state
+        self._host = host
+        self._hidden = hidden
 
     async def open(self) -> None:
         """Say that the stream begins."""
@@ -31,8 +35,11 @@ class StreamLine:
         self._state.hear(audio.samples)
         await self._flush()
 
-    async def receive(self) -> AsyncIterator[AgentEvent]:
-        """Events until the agent hangs up. A line that breaks is a Fault."""
+    def receive(self) -> AsyncIterator[AgentEvent]:
+        """Events until the agent hangs up, and calls of the tools among them. A line that breaks is a Fault."""
+        return with_calls(self._messages(), self._host) if self._host else self._messages()
+
+    async def _messages(self) -> AsyncIterator[AgentEvent]:
         yield Ready()
         try:
             async for raw in self._wire.receive():
@@ -40,10 +47,12 @@ class StreamLine:
                     yield event
                 await self._flush()
         except WireBroken as broken:
-            yield Fault(kind="infrastructure", message=str(broken))
+            yield Fault(kind="infrastructure", message=scrubbed(str(broken), self._hidden))
 
     async def answer(self, results: Sequence[ToolResult]) -> None:
-        """Nothing: no call comes over this protocol."""
+        """Results go to whoever called over HTTP or MCP."""
+        if self._host is not None:
+            self._host.answer(results)
 
     async def played(self, item_id: str, seconds: float) -> None:
         """Nothing: marks tell what was heard."""
@@ -55,3 +64,10 @@ class StreamLine:
     async def _flush(self) -> None:
         for event in self._state.take_outgoing():
             await self._wire.send(event)
+
+
+def scrubbed(text: str, hidden: Sequence[Secret]) -> str:
+    """The text without any of these values: agents repeat what they were told in their errors."""
+    for secret in hidden:
+        text = secret.scrub(text)
+    return text

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import hmac
+import importlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -63,6 +65,7 @@ def call_form(call: Call) -> dict[str, str]:
 
 async def announce(call: Call, url: str, *, secret: Secret | None, log: WireLog) -> Stream:
     """Ask the voice URL what to do with a call. No redirect is followed and no proxy used. Raises Unreachable."""
+    await asyncio.to_thread(importlib.import_module, "aiohttp")  # it takes a while, and other conversations go on
     import aiohttp
 
     where, form = shown_url(url), call_form(call)

@@ -29,14 +29,17 @@ SHIPPED: Mapping[str, str] = {
     "grok": "pytest_voicebench.agents.openai_realtime:Grok",
     "local": "pytest_voicebench.agents.local:LocalAgent",
     "simulated": "pytest_voicebench.agents.simulated:build",
+    "twilio": "pytest_voicebench.agents.twilio:build",
 }
 """Shipped agents: what takes the settings and gives the agent."""
 
 NEEDS_SCENARIO = frozenset({"simulated"})
 """Shipped agents that are told, before the settings, the scenario: what the user will say and expect."""
 
-HOSTED = frozenset({"cascaded", "gemini-live-2.5", "gemini-live-3.1", "gemini-live-3.8", "gpt-realtime", "grok"})
-"""Shipped agents that need a key: it is looked for before anything is collected."""
+HOSTED = frozenset(
+    {"cascaded", "gemini-live-2.5", "gemini-live-3.1", "gemini-live-3.8", "gpt-realtime", "grok", "twilio"}
+)
+"""Shipped agents that need a key or an address: it is looked for before anything is collected."""
 
 ALIASES: Mapping[str, str] = {
     "gemini2_5": "gemini-live-2.5",

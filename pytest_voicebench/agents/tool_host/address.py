@@ -47,7 +47,7 @@ def address_flaw(address: str = LOOPBACK, public_url: str | None = None) -> str 
     except ValueError as error:
         return str(error)
     if public_url is None and _is_any(host):
-        return f"tools address {address}: say as tools_url under which address the agent reaches it (http://HOST:PORT)"
+        return f"tools address {address}: say as tools_public_url how the agent reaches it (http://HOST:PORT)"
     if public_url is not None and not _is_http(public_url):
         return "the public address of the tools must be http://HOST:PORT or https://HOST, without user or query"
     if any(importlib.util.find_spec(name) is None for name in _NEEDS):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 
 import numpy as np
 import pytest
@@ -139,19 +140,20 @@ def test_media_of_any_size_is_heard_sample_by_sample(size):
     assert encode_mulaw(heard.audio.samples) == data
 
 
-def test_sound_that_comes_in_silence_begins_a_new_reply_and_other_sound_goes_on_with_one():
+def test_sound_after_a_pause_or_a_clear_begins_a_new_reply_and_other_sound_goes_on_with_one():
     stream = Stream()
     items = []
     for at_s, events in [
         (0.0, [media(), media()]),  # heard until 0.04
         (0.03, [media()]),  # until 0.06
-        (0.06, [media()]),
-        (0.07, [CLEAR]),
-        (0.071, [media()]),
+        (0.1, [media()]),  # late: until 0.12
+        (0.43, [media()]),  # until 0.45
+        (0.44, [CLEAR]),
+        (0.441, [media()]),
     ]:
         stream.at_s = at_s
         items += [e.item_id for e in stream.told(*events) if isinstance(e, AgentAudio)]
-    assert items == ["reply_1", "reply_1", "reply_1", "reply_2", "reply_3"]
+    assert items == [*["reply_1"] * 4, "reply_2", "reply_3"]
 
 
 def test_a_mark_comes_back_with_the_first_block_after_its_sound_was_heard():
@@ -249,12 +251,12 @@ STEPS = st.lists(
 
 @given(STEPS)
 def test_every_mark_comes_back_once_in_order_and_never_before_its_sound_was_heard(steps):
-    playout, now_s, end_s, sent, back = Playout(), 0.0, 0.0, [], []
+    playout, now_s, end_s, heard, sent, back = Playout(), 0.0, 0.0, False, [], []
     due: dict[str, float] = {}
     for kind, size in steps:
         if kind == "sound":
             playout.queue(size, now_s)
-            end_s = max(now_s, end_s) + size
+            end_s, heard = max(now_s, end_s) + size, True
         elif kind == "mark":
             sent.append(f"m{len(sent)}")
             due[sent[-1]] = end_s
@@ -268,7 +270,7 @@ def test_every_mark_comes_back_once_in_order_and_never_before_its_sound_was_hear
         for name in playout.due(now_s):
             back.append(name)
             assert due[name] <= now_s
-        assert playout.is_silent(now_s) == (end_s <= now_s)
+        assert playout.silent_for_s(now_s) == (now_s - end_s if heard else math.inf)
     back += playout.due(now_s + 100.0)
     assert back == sent
 

@@ -234,15 +234,19 @@ class PhoneSession:
             await self.socket.send(json.dumps({"event": "mood", **place, "mood": {"x": [1]}}))
 
     async def trouble(self, what) -> None:
-        """Faults: "drop", {"close": code}, {"raw": text}, {"binary": n}, {"event": {}} with the stream's id."""
+        """Faults: "drop", {"close": code}, {"raw": text}, {"binary": n}, {"huge": n}, {"event": {}} with the
+        stream's id. In a reason, `tools_url` stands for that address.
+        """
         for act in what:
             if act == "drop":
                 self.socket.transport.abort()
             elif "close" in act:
-                await self.socket.close(act["close"], act.get("reason", ""))
+                await self.socket.close(act["close"], act.get("reason", "").replace("tools_url", self.tools_url))
             elif "raw" in act:
                 await self.socket.send(act["raw"])
             elif "binary" in act:
                 await self.socket.send(bytes(act["binary"]))
+            elif "huge" in act:
+                await self.socket.send(json.dumps({"event": "x", "text": "a" * act["huge"]}))
             else:
                 await self.socket.send(json.dumps({self.names.stream: self.stream, **act["event"]}))

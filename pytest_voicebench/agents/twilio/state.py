@@ -10,12 +10,15 @@ from pytest_voicebench.agents.twilio.mulaw import RATE_HZ
 from pytest_voicebench.agents.twilio.playout import Playout
 from pytest_voicebench.audio import Audio, Samples
 
+REPLY_PAUSE_S = 0.3
+"""Sound that comes later than this after the last one is another reply; sooner, the agent only sends unevenly."""
+
 
 class StreamState:
     """Follows one stream. `take` gives our events; `take_outgoing` gives what must be sent, in order.
 
-    The protocol names no replies: sound that comes while the agent is silent begins a new item. A mark goes back with
-    the first block of the user's voice after its time, so at most one block late.
+    The protocol names no replies: sound after a clear, or after REPLY_PAUSE_S of silence, begins a new item. A mark
+    goes back with the first block of the user's voice after its time, so at most one block late.
     """
 
     def __init__(self, *, dialect: Dialect, call: Call, now_s: Callable[[], float]) -> None:
@@ -28,6 +31,7 @@ class StreamState:
         self._chunk = 0
         self._samples = 0
         self._replies = 0
+        self._cut = False
         self._remarks: set[str] = set()
 
     def take_outgoing(self) -> list[Event]:
@@ -56,6 +60,7 @@ class StreamState:
                 self._playout.mark(name, self._now_s())
                 self._echo_marks()
             case Clear():
+                self._cut = True
                 self._playout.clear(self._now_s())
                 self._echo_marks()
                 return [PlaybackClear()]
@@ -66,8 +71,8 @@ class StreamState:
 
     def _said(self, samples: Samples) -> AgentAudio:
         now_s = self._now_s()
-        if self._playout.is_silent(now_s):
-            self._replies += 1
+        if self._cut or self._playout.silent_for_s(now_s) >= REPLY_PAUSE_S:
+            self._replies, self._cut = self._replies + 1, False
         self._playout.queue(len(samples) / RATE_HZ, now_s)
         return AgentAudio(item_id=f"reply_{self._replies}", audio=Audio(samples=samples, rate_hz=RATE_HZ))
 

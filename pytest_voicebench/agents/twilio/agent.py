@@ -74,6 +74,8 @@ class Twilio:
         for name in ("caller", "called", "account_sid"):
             if not _NUMBER.fullmatch(str(getattr(self, name))):
                 raise ValueError(f"{name} must be a number or a name, not {getattr(self, name)!r}")
+        if not all(self.parameters):
+            raise ValueError(f"a parameter has no name: write {_PREFIX}NAME=value")
         if self.tools == NO_TOOLS and self.tools_public_url:
             raise ValueError("tools_public_url belongs to tools=HOST:PORT")
         if self.tools != NO_TOOLS and (flaw := address_flaw(self.tools, self.tools_public_url or None)):

@@ -17,6 +17,7 @@ TWIML = """<?xml version="1.0" encoding="UTF-8"?>
 class PhoneScript:
     """One way of behaving. As it stands, the double does everything right."""
 
+    dialect: str = "twilio"
     token: str | None = None  # what is not signed with it is refused with 403
     status: int | None = None  # refuses the handshake
     accept_s: float = 0.0  # the handshake waits that long

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 from collections import Counter
+from dataclasses import dataclass
 from itertools import cycle
 from typing import Any
 
@@ -23,6 +24,32 @@ Json = Any
 SILENCE_MS = 500
 
 
+@dataclass(frozen=True, kw_only=True)
+class Names:
+    """What a service calls things."""
+
+    number: str
+    stream: str
+    parameters: str
+    connected: dict[str, Json]
+
+
+NAMES = {
+    "twilio": Names(
+        number="sequenceNumber",
+        stream="streamSid",
+        parameters="customParameters",
+        connected={"event": "connected", "protocol": "Call", "version": "1.0.0"},
+    ),
+    "telnyx": Names(
+        number="sequence_number",
+        stream="stream_id",
+        parameters="custom_parameters",
+        connected={"event": "connected", "version": "1.0.0"},
+    ),
+}
+
+
 class PhoneSession:
     """Hears 8 kHz mu-law and answers in it. `flaws` are the ways in which the client did not behave as Twilio does."""
 
@@ -30,7 +57,9 @@ class PhoneSession:
         self.double, self.script, self.socket = double, double.script, socket
         self.headers = dict(socket.request.headers.raw_items())
         self.kinds: Counter[str] = Counter()
+        self.names = NAMES[self.script.dialect]
         self.start: dict[str, Json] = {}
+        self.stream = ""
         self.flaws: list[str] = []
         self.number = self.chunk = self.heard_samples = 0
         self.stopped: dict[str, Json] | None = None
@@ -62,15 +91,15 @@ class PhoneSession:
         kind = event["event"]
         self.kinds[kind] += 1
         if kind == "connected":
-            self.expect(not self.start and event == {"event": kind, "protocol": "Call", "version": "1.0.0"}, kind)
+            self.expect(not self.start and event == self.names.connected, kind)
             return
         self.number += 1
-        self.expect(event.pop("sequenceNumber", None) == str(self.number), f"sequenceNumber of {kind} {self.number}")
+        self.expect(event.pop(self.names.number, None) == str(self.number), f"number of {kind} {self.number}")
         if kind == "start":
             await self.begin(event)
             return
         self.expect(bool(self.start), f"{kind} before start")
-        self.expect(event.pop("streamSid", None) == self.start["streamSid"], f"streamSid of {kind}")
+        self.expect(event.pop(self.names.stream, None) == self.stream, f"stream of {kind}")
         self.expect(set(event) == {"event", kind} and self.stopped is None, f"fields or place of {kind}")
         if kind == "media":
             await self.hear(event["media"])
@@ -86,15 +115,15 @@ class PhoneSession:
             self.flaws.append(what)
 
     async def begin(self, event: dict[str, Json]) -> None:
-        self.start = event["start"]
-        self.expect(event["streamSid"] == self.start["streamSid"], "streamSid of start")
+        self.start, self.stream = event["start"], event[self.names.stream]
+        self.expect(self.start.get("streamSid", self.stream) == self.stream, "streamSid of start")
         self.expect(self.kinds["connected"] == 1, "start before connected")
         self.tasks.append(asyncio.create_task(self.live()))
         await self.trouble(self.script.on_start)
 
     async def live(self) -> None:
         """The agent behind the wire."""
-        self.tools_url = self.start["customParameters"].get("tools_url", "")
+        self.tools_url = self.start[self.names.parameters].get("tools_url", "")
         async with aiohttp.ClientSession() as self.http, self.double.open_line(await self.told()) as self.line:
             async for event in self.line.receive():
                 if isinstance(event, AgentAudio):
@@ -199,21 +228,25 @@ class PhoneSession:
         await self.send("mark", {"name": name})
 
     async def send(self, kind: str, told: Json = None) -> None:
-        sid = "MZ" + 32 * "9" if self.script.wrong_stream else self.start["streamSid"]
-        await self.socket.send(json.dumps({"event": kind, "streamSid": sid} | ({kind: told} if told else {})))
+        place = {self.names.stream: "MZ" + 32 * "9" if self.script.wrong_stream else self.stream}
+        await self.socket.send(json.dumps({"event": kind, **place} | ({kind: told} if told else {})))
         if self.script.unknown:
-            await self.socket.send(json.dumps({"event": "mood", "streamSid": sid, "mood": {"x": [1]}}))
+            await self.socket.send(json.dumps({"event": "mood", **place, "mood": {"x": [1]}}))
 
     async def trouble(self, what) -> None:
-        """Faults: "drop", {"close": code}, {"raw": text}, {"binary": n}, {"event": {}} with this stream's streamSid."""
+        """Faults: "drop", {"close": code}, {"raw": text}, {"binary": n}, {"huge": n}, {"event": {}} with the
+        stream's id. In a reason, `tools_url` stands for that address.
+        """
         for act in what:
             if act == "drop":
                 self.socket.transport.abort()
             elif "close" in act:
-                await self.socket.close(act["close"], act.get("reason", ""))
+                await self.socket.close(act["close"], act.get("reason", "").replace("tools_url", self.tools_url))
             elif "raw" in act:
                 await self.socket.send(act["raw"])
             elif "binary" in act:
                 await self.socket.send(bytes(act["binary"]))
+            elif "huge" in act:
+                await self.socket.send(json.dumps({"event": "x", "text": "a" * act["huge"]}))
             else:
-                await self.socket.send(json.dumps({"streamSid": self.start["streamSid"], **act["event"]}))
+                await self.socket.send(json.dumps({self.names.stream: self.stream, **act["event"]}))

@@ -14,7 +14,7 @@ from pytest_voicebench.agents.credentials import Secret, find_key
 from pytest_voicebench.agents.protocol import Line, Setup
 from pytest_voicebench.agents.tool_host import LOOPBACK, ToolHost, address_flaw, tool_host
 from pytest_voicebench.agents.twilio.line import StreamLine, scrubbed
-from pytest_voicebench.agents.twilio.messages import Call, TwilioMessages, without_sound
+from pytest_voicebench.agents.twilio.messages import DIALECTS, TWILIO, Call, without_sound
 from pytest_voicebench.agents.twilio.mulaw import RATE_HZ
 from pytest_voicebench.agents.twilio.state import StreamState
 from pytest_voicebench.agents.twilio.voice_url import announce, signed_headers, voice_url_flaw
@@ -37,11 +37,12 @@ _NUMBER = re.compile(r"\+?[0-9A-Za-z][0-9A-Za-z_@.:-]*")
 class Twilio:
     """A phone agent that speaks Twilio's Media Streams; its fields are the settings.
 
-    `url`: the agent's WebSocket. `voice_url` instead of it: the page that answers a call with TwiML. `caller` and
-    `called`: the numbers. `parameters` reach the agent as the stream's custom parameters; on the command line each is
-    a setting `parameter_NAME`. `tools`: where the suite's tools are offered over HTTP and MCP, `none` for nowhere; the
-    address, with a token of its own for each call, is the custom parameter `tools_url`. `tools_public_url`: how the
-    agent reaches it, where that is another address (a tunnel).
+    `url`: the agent's WebSocket. `voice_url` instead of it: the page that answers a call with TwiML. `dialect`:
+    `twilio`, or `telnyx`, whose messages have the same shape and other names. `caller` and `called`: the numbers.
+    `parameters` reach the agent as the stream's custom parameters; on the command line each is a setting
+    `parameter_NAME`. `tools`: where the suite's tools are offered over HTTP and MCP, `none` for nowhere; the address,
+    with a token of its own for each call, is the custom parameter `tools_url`. `tools_public_url`: how the agent
+    reaches it, where that is another address (a tunnel).
 
     Where TWILIO_AUTH_TOKEN is set, requests carry Twilio's signature; the token itself is never sent. Raises
     ValueError, one line, for a wrong setting.
@@ -49,6 +50,7 @@ class Twilio:
 
     url: str = ""
     voice_url: str = ""
+    dialect: str = TWILIO.name
     caller: str = "+15005550006"
     called: str = "+15005550001"
     account_sid: str = "AC" + 32 * "0"
@@ -65,9 +67,15 @@ class Twilio:
             )
         if flaw := url_flaw(self.url) if self.url else voice_url_flaw(self.voice_url):
             raise ValueError(flaw)
+        if self.dialect not in DIALECTS:
+            raise ValueError(f"dialect must be {' or '.join(DIALECTS)}, not {self.dialect!r}")
+        if self.voice_url and self.dialect != TWILIO.name:
+            raise ValueError(f"voice_url belongs to dialect={TWILIO.name}: give url=wss://...")
         for name in ("caller", "called", "account_sid"):
             if not _NUMBER.fullmatch(str(getattr(self, name))):
                 raise ValueError(f"{name} must be a number or a name, not {getattr(self, name)!r}")
+        if not all(self.parameters):
+            raise ValueError(f"a parameter has no name: write {_PREFIX}NAME=value")
         if self.tools == NO_TOOLS and self.tools_public_url:
             raise ValueError("tools_public_url belongs to tools=HOST:PORT")
         if self.tools != NO_TOOLS and (flaw := address_flaw(self.tools, self.tools_public_url or None)):
@@ -85,6 +93,7 @@ class Twilio:
             settings={
                 "url": shown_url(self.url) if self.url else None,
                 "voice_url": shown_url(self.voice_url) if self.voice_url else None,
+                "dialect": self.dialect,
                 "turn_detection": "the agent's own",
                 "encoding": "mu-law, 8 kHz",
                 "caller": self.caller,
@@ -120,7 +129,7 @@ class Twilio:
                 except Unreachable as refused:
                     raise Unreachable(refused.kind, scrubbed(str(refused), hidden), refused.retry_after_s) from None
                 line = StreamLine(
-                    wire, StreamState(messages=TwilioMessages(), call=call, now_s=loop.time), host, hidden
+                    wire, StreamState(dialect=DIALECTS[self.dialect], call=call, now_s=loop.time), host, hidden
                 )
                 await line.open()
                 try:

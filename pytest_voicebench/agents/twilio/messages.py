@@ -1,10 +1,10 @@
-"""The messages of Twilio's Media Streams: what Twilio sends to an agent, and what an agent's messages mean."""
+"""The messages of Media Streams, Twilio's and Telnyx's: what the service sends, and what an agent's messages mean."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,20 +56,25 @@ class Unusable:
 Meaning = Media | Mark | Clear | Unusable | None
 
 
-class TwilioMessages:
-    """Media Streams, version 1.0.0 (twilio.com/docs/voice/media-streams/websocket-messages): 8 kHz mu-law."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """Media Streams in the names of one service; both carry 8 kHz mu-law.
+
+    `number` and `stream` are the names of the message's number and the stream's id. `needs_stream`: whether the service
+    ignores an agent's message without that id. `hung_up` gives the ids that `stop` repeats.
+    """
+
+    name: str
+    number: str
+    stream: str
+    needs_stream: bool
+    connected: Mapping[str, Json]
+    start: Callable[[Call], Event]
+    hung_up: Callable[[Call], Event]
 
     def opening(self, call: Call) -> list[Event]:
-        """What Twilio says first; `start` has the sequence number 1."""
-        start = {
-            "accountSid": call.account_sid,
-            "streamSid": call.stream_sid,
-            "callSid": call.call_sid,
-            "tracks": ["inbound"],
-            "mediaFormat": {"encoding": "audio/x-mulaw", "sampleRate": RATE_HZ, "channels": 1},
-            "customParameters": dict(call.parameters),
-        }
-        return [{"event": "connected", "protocol": "Call", "version": "1.0.0"}, self._event(call, 1, "start", start)]
+        """What comes first; `start` has the number 1."""
+        return [dict(self.connected), self._event(call, 1, "start", self.start(call))]
 
     def media(self, call: Call, number: int, chunk: int, start_ms: int, samples: Samples) -> Event:
         """A block of the user's voice, which begins `start_ms` after the stream did."""
@@ -83,18 +88,18 @@ class TwilioMessages:
 
     def stop(self, call: Call, number: int) -> Event:
         """The call is over."""
-        return self._event(call, number, "stop", {"accountSid": call.account_sid, "callSid": call.call_sid})
+        return self._event(call, number, "stop", self.hung_up(call))
 
     def _event(self, call: Call, number: int, kind: str, told: Event) -> Event:
-        return {"event": kind, "sequenceNumber": str(number), "streamSid": call.stream_sid, kind: told}
+        return {"event": kind, self.number: str(number), self.stream: call.stream_sid, kind: told}
 
     def meaning(self, call: Call, event: Event) -> Meaning:
-        """What a message of the agent asks for; None for one that Twilio does not know."""
+        """What a message of the agent asks for; None for one that the service does not know."""
         kind = event.get("event")
         if kind not in ("media", "mark", "clear"):
             return None
-        if event.get("streamSid") != call.stream_sid:
-            return Unusable(why=f"a {kind} message has not the streamSid of this stream")
+        if event.get(self.stream, None if self.needs_stream else call.stream_sid) != call.stream_sid:
+            return Unusable(why=f"a {kind} message has not the {self.stream} of this stream")
         told = event.get(kind)
         inner: Event = told if isinstance(told, dict) else {}
         match kind:
@@ -105,6 +110,53 @@ class TwilioMessages:
                 return Mark(name=name) if isinstance(name, str) else Unusable(why="a mark message has no mark.name")
         sound = payload_bytes(inner)
         return Unusable(why=sound) if isinstance(sound, str) else Media(samples=decode_mulaw(sound))
+
+
+def _twilio_start(call: Call) -> Event:
+    return {
+        "accountSid": call.account_sid,
+        "streamSid": call.stream_sid,
+        "callSid": call.call_sid,
+        "tracks": ["inbound"],
+        "mediaFormat": {"encoding": "audio/x-mulaw", "sampleRate": RATE_HZ, "channels": 1},
+        "customParameters": dict(call.parameters),
+    }
+
+
+def _telnyx_start(call: Call) -> Event:
+    return {
+        "user_id": call.account_sid,
+        "call_control_id": call.call_sid,
+        "from": call.caller,
+        "to": call.called,
+        "custom_parameters": dict(call.parameters),
+        "media_format": {"encoding": "PCMU", "sample_rate": RATE_HZ, "channels": 1},
+    }
+
+
+TWILIO = Dialect(
+    name="twilio",
+    number="sequenceNumber",
+    stream="streamSid",
+    needs_stream=True,
+    connected={"event": "connected", "protocol": "Call", "version": "1.0.0"},
+    start=_twilio_start,
+    hung_up=lambda call: {"accountSid": call.account_sid, "callSid": call.call_sid},
+)
+"""twilio.com/docs/voice/media-streams/websocket-messages"""
+
+TELNYX = Dialect(
+    name="telnyx",
+    number="sequence_number",
+    stream="stream_id",
+    needs_stream=False,
+    connected={"event": "connected", "version": "1.0.0"},
+    start=_telnyx_start,
+    hung_up=lambda call: {"user_id": call.account_sid, "call_control_id": call.call_sid},
+)
+"""developers.telnyx.com/api-reference/websockets/stream-call-media-over-websocket, bidirectional, PCMU"""
+
+DIALECTS: Mapping[str, Dialect] = {dialect.name: dialect for dialect in (TWILIO, TELNYX)}
 
 
 def payload_bytes(media: Event) -> bytes | str:
@@ -128,4 +180,4 @@ def without_sound(event: Json) -> Json:
     kept = {k: v for k, v in media.items() if k not in ("chunk", "timestamp")}
     if isinstance(kept.get("payload"), str):
         kept["payload"] = f"<{len(kept['payload'])} characters>"
-    return {k: v for k, v in event.items() if k not in ("sequenceNumber", "media")} | {"media": kept}
+    return {k: v for k, v in event.items() if k not in ("sequenceNumber", "sequence_number", "media")} | {"media": kept}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 
 
@@ -9,12 +10,12 @@ class Playout:
     """The far end's loudspeaker as arithmetic. Seconds are those of one clock that never goes back."""
 
     def __init__(self) -> None:
-        self._ends_s = 0.0
+        self._ends_s = -math.inf
         self._marks: deque[tuple[float, str]] = deque()
 
-    def is_silent(self, now_s: float) -> bool:
-        """Whether all that came has been heard."""
-        return self._ends_s <= now_s
+    def silent_for_s(self, now_s: float) -> float:
+        """How long ago the last of what came was heard; negative while something is still to be heard."""
+        return now_s - self._ends_s
 
     def queue(self, duration_s: float, now_s: float) -> None:
         """Sound that has just arrived: it is heard after what came before it."""

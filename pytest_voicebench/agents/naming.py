@@ -29,6 +29,7 @@ SHIPPED: Mapping[str, str] = {
     "grok": "pytest_voicebench.agents.openai_realtime:Grok",
     "local": "pytest_voicebench.agents.local:LocalAgent",
     "simulated": "pytest_voicebench.agents.simulated:build",
+    "twilio": "pytest_voicebench.agents.twilio:build",
     "ultravox": "pytest_voicebench.agents.ultravox:Ultravox",
 }
 """Shipped agents: what takes the settings and gives the agent."""
@@ -36,10 +37,8 @@ SHIPPED: Mapping[str, str] = {
 NEEDS_SCENARIO = frozenset({"simulated"})
 """Shipped agents that are told, before the settings, the scenario: what the user will say and expect."""
 
-HOSTED = frozenset(
-    {"cascaded", "gemini-live-2.5", "gemini-live-3.1", "gemini-live-3.8", "gpt-realtime", "grok", "ultravox"}
-)
-"""Shipped agents that need a key: it is looked for before anything is collected."""
+HOSTED = frozenset(SHIPPED) - {"local", "simulated"}
+"""Shipped agents that need a key, an address or a program: it is looked for before anything is collected."""
 
 ALIASES: Mapping[str, str] = {
     "gemini2_5": "gemini-live-2.5",

@@ -73,12 +73,19 @@ class Wire:
     """
 
     def __init__(
-        self, connection: ClientConnection, log: WireLog, secret: Secret | None, *, json_in_binary: bool = False
+        self,
+        connection: ClientConnection,
+        log: WireLog,
+        secret: Secret | None,
+        *,
+        json_in_binary: bool = False,
+        shown: Callable[[Json], Json] | None = None,
     ) -> None:
         self._connection = connection
         self._log = log
         self._secret = secret
         self._json_in_binary = json_in_binary
+        self._shown = shown or (lambda event: event)
         self._left = False
 
     async def send(self, event: Mapping[str, Json]) -> bool:
@@ -87,7 +94,7 @@ class Wire:
             await self._connection.send(json.dumps(event, separators=(",", ":")))
         except ConnectionClosed:
             return False
-        self._log.sent(event)
+        self._log.sent(self._shown(event))
         return True
 
     async def send_bytes(self, data: bytes) -> bool:
@@ -139,7 +146,7 @@ class Wire:
         if not isinstance(event, dict):
             self._log.note(f"not a JSON object: {frame[:200]}")
             raise Garbled(self.scrubbed(f"the server sent what is not a JSON object: {_short(frame, 80)!r}"))
-        self._log.received(event)
+        self._log.received(self._shown(event))
         return event
 
     async def wait_for(self, found: Callable[[dict[str, Json]], bool], what: str) -> dict[str, Json]:
@@ -185,10 +192,12 @@ async def open_wire(
     headers: Mapping[str, str] | None = None,
     secret: Secret | None = None,
     json_in_binary: bool = False,
+    shown: Callable[[Json], Json] | None = None,
 ) -> AsyncIterator[Wire]:
     """Open a WebSocket and close it in the end. Raises Unreachable, in one line without the key.
 
-    `json_in_binary`: the provider puts its JSON into binary frames, so these are read like text.
+    `json_in_binary`: the provider puts its JSON into binary frames, so these are read like text. `shown`: an event as
+    the log keeps it, where that is not the event as it stands.
 
     No proxy is used, no redirect followed and nothing tried again: a measurement knows whom it measures. Frames are not
     compressed, since that takes time from other conversations.
@@ -210,12 +219,12 @@ async def open_wire(
             logger=_QUIET,
         )
     except (OSError, WebSocketException, EOFError, ValueError) as error:
-        refused = _refusal(error, where, secret)
+        refused = refusal(error, where, secret)
         log.note(str(refused))
         raise refused from None
     log.note(f"connected to {where}")
     try:
-        yield Wire(connection, log, secret, json_in_binary=json_in_binary)
+        yield Wire(connection, log, secret, json_in_binary=json_in_binary, shown=shown)
     finally:
         await connection.close()
 
@@ -252,12 +261,13 @@ def is_private(url: str) -> bool:
     return parts.scheme == "wss" or parts.hostname in ("localhost", "127.0.0.1", "::1")
 
 
-def _refusal(error: Exception, where: str, secret: Secret | None) -> Unreachable:
+def refusal(error: Exception, where: str, secret: Secret | None = None) -> Unreachable:
     """Why no connection came about, in one line."""
     scrub = secret.scrub if secret else str
     match error:
-        case InvalidStatus():
-            return _http_refusal(error, where, secret)
+        case InvalidStatus(response=response):
+            body, after = bytes(response.body or b""), response.headers.get("Retry-After", "")
+            return http_refusal(response.status_code, body, where, retry_after=after, secret=secret)
         case TimeoutError():
             return Unreachable("timeout", f"{where}: no connection within {OPEN_TIMEOUT_S:.0f} s{_proxy_note()}")
         case socket.gaierror():
@@ -271,9 +281,11 @@ def _refusal(error: Exception, where: str, secret: Secret | None) -> Unreachable
     return Unreachable("rejected", f"{where}: no WebSocket there: {scrub(_short(str(error), 200))}")
 
 
-def _http_refusal(error: InvalidStatus, where: str, secret: Secret | None) -> Unreachable:
-    response = error.response
-    status, told = response.status_code, _error_message(bytes(response.body or b""))
+def http_refusal(
+    status: int, body: bytes, where: str, *, retry_after: str = "", secret: Secret | None = None
+) -> Unreachable:
+    """What a status that is no success means, in one line, with the message of an error in the body's JSON."""
+    told = _error_message(body)
     if secret:
         told = secret.scrub(told)
     kind: Refusal = "rejected"
@@ -285,9 +297,8 @@ def _http_refusal(error: InvalidStatus, where: str, secret: Secret | None) -> Un
         kind, meaning = "server_error", "the server failed"
     else:
         meaning = "not found: is the model or the path right?" if status == 404 else "refused"
-    after = response.headers.get("Retry-After", "")
     text = f"{where}: HTTP {status}, {meaning}" + (f" ({told})" if told else "")
-    return Unreachable(kind, text, float(after) if after.isdigit() else None)
+    return Unreachable(kind, text, float(retry_after) if retry_after.isdigit() else None)
 
 
 def _error_message(body: bytes) -> str:

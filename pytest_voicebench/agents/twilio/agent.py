@@ -1,0 +1,195 @@
+"""The agent `twilio` as a description: settings in, a line out."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import re
+import secrets
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext, suppress
+from dataclasses import dataclass, field, fields, replace
+
+from pytest_voicebench.agents.credentials import Secret, find_key
+from pytest_voicebench.agents.protocol import Line, Setup
+from pytest_voicebench.agents.tool_host import LOOPBACK, ToolHost, address_flaw, tool_host
+from pytest_voicebench.agents.twilio.line import StreamLine, scrubbed
+from pytest_voicebench.agents.twilio.messages import DIALECTS, TWILIO, Call, without_sound
+from pytest_voicebench.agents.twilio.mulaw import RATE_HZ
+from pytest_voicebench.agents.twilio.state import StreamState
+from pytest_voicebench.agents.twilio.voice_url import announce, signed_headers, voice_url_flaw
+from pytest_voicebench.agents.wire import Unreachable, open_wire, shown_url, url_flaw
+from pytest_voicebench.agents.wire_log import WireLog
+from pytest_voicebench.conversation import AgentInfo
+
+FAREWELL_S = 1.0
+"""For the message that the stream is over, to an agent that reads no more."""
+
+NO_TOOLS = "none"
+"""As the setting `tools`: the agent gets none from us."""
+
+_PREFIX = "parameter_"
+_SECRET_NAME = re.compile(r"key|token|secret|passw|auth|credential", re.IGNORECASE)
+_NUMBER = re.compile(r"\+?[0-9A-Za-z][0-9A-Za-z_@.:-]*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Twilio:
+    """A phone agent that speaks Twilio's Media Streams; its fields are the settings.
+
+    `url`: the agent's WebSocket. `voice_url` instead of it: the page that answers a call with TwiML. `dialect`:
+    `twilio`, or `telnyx`, whose messages have the same shape and other names. `caller` and `called`: the numbers.
+    `parameters` reach the agent as the stream's custom parameters; on the command line each is a setting
+    `parameter_NAME`. `tools`: where the suite's tools are offered over HTTP and MCP, `none` for nowhere; the address,
+    with a token of its own for each call, is the custom parameter `tools_url`. `tools_public_url`: how the agent
+    reaches it, where that is another address (a tunnel).
+
+    Where TWILIO_AUTH_TOKEN is set, requests carry Twilio's signature; the token itself is never sent. Raises
+    ValueError, one line, for a wrong setting.
+    """
+
+    url: str = ""
+    voice_url: str = ""
+    dialect: str = TWILIO.name
+    caller: str = "+15005550006"
+    called: str = "+15005550001"
+    account_sid: str = "AC" + 32 * "0"
+    tools: str = LOOPBACK
+    tools_public_url: str = ""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    _secret: Secret | None = field(init=False, repr=False, compare=False, default=None)
+
+    def __post_init__(self) -> None:
+        """Check the settings and find the token."""
+        if bool(self.url) == bool(self.voice_url):
+            raise ValueError(
+                "give url=wss://... (the agent's WebSocket) or voice_url=https://... (what answers with TwiML)"
+            )
+        if flaw := url_flaw(self.url) if self.url else voice_url_flaw(self.voice_url):
+            raise ValueError(flaw)
+        if self.dialect not in DIALECTS:
+            raise ValueError(f"dialect must be {' or '.join(DIALECTS)}, not {self.dialect!r}")
+        if self.voice_url and self.dialect != TWILIO.name:
+            raise ValueError(f"voice_url belongs to dialect={TWILIO.name}: give url=wss://...")
+        for name in ("caller", "called", "account_sid"):
+            if not _NUMBER.fullmatch(str(getattr(self, name))):
+                raise ValueError(f"{name} must be a number or a name, not {getattr(self, name)!r}")
+        if not all(self.parameters):
+            raise ValueError(f"a parameter has no name: write {_PREFIX}NAME=value")
+        if self.tools == NO_TOOLS and self.tools_public_url:
+            raise ValueError("tools_public_url belongs to tools=HOST:PORT")
+        if self.tools != NO_TOOLS and (flaw := address_flaw(self.tools, self.tools_public_url or None)):
+            raise ValueError(f"{flaw} (tools=none offers none)")
+        object.__setattr__(self, "_secret", find_key(("TWILIO_AUTH_TOKEN",)))
+
+    @property
+    def info(self) -> AgentInfo:
+        """What the report says."""
+        return AgentInfo(
+            name="twilio",
+            transport="websocket",
+            clock="wall",
+            input_hz=RATE_HZ,
+            settings={
+                "url": shown_url(self.url) if self.url else None,
+                "voice_url": shown_url(self.voice_url) if self.voice_url else None,
+                "dialect": self.dialect,
+                "turn_detection": "the agent's own",
+                "encoding": "mu-law, 8 kHz",
+                "caller": self.caller,
+                "called": self.called,
+                "tools": self.tools,
+                "tools_public_url": self.tools_public_url or None,
+                **{f"{_PREFIX}{name}": value for name, value in self.parameters.items()},
+                "proxy": "off",
+                "signed_with": self._secret.variable if self._secret else None,
+            },
+        )
+
+    def connect(self, setup: Setup) -> AbstractAsyncContextManager[Line]:
+        """Place a call. Raises AgentAbsent."""
+        return self._open(setup)
+
+    @asynccontextmanager
+    async def _open(self, setup: Setup) -> AsyncIterator[Line]:
+        loop = asyncio.get_running_loop()
+        log = setup.log or WireLog(loop.time)
+        async with self._tools(replace(setup, log=log)) as host:
+            call = self._call(host)
+            hidden = self._hidden(host)
+            for secret in hidden:
+                log.hide(secret)
+            async with AsyncExitStack() as stack:
+                try:
+                    call, url = await self._answered(call, log)
+                    headers = signed_headers(self._secret, url, {})
+                    wire = await stack.enter_async_context(
+                        open_wire(url, log=log, headers=headers, shown=without_sound)
+                    )
+                except Unreachable as refused:
+                    raise Unreachable(refused.kind, scrubbed(str(refused), hidden), refused.retry_after_s) from None
+                line = StreamLine(
+                    wire, StreamState(dialect=DIALECTS[self.dialect], call=call, now_s=loop.time), host, hidden
+                )
+                await line.open()
+                try:
+                    yield line
+                finally:
+                    await _say_goodbye(line)
+
+    def _tools(self, setup: Setup) -> AbstractAsyncContextManager[ToolHost | None]:
+        if self.tools == NO_TOOLS:
+            return nullcontext()
+        return tool_host(setup, address=self.tools, public_url=self.tools_public_url or None)
+
+    def _call(self, host: ToolHost | None) -> Call:
+        """A new call."""
+        return Call(
+            account_sid=self.account_sid,
+            call_sid=f"CA{secrets.token_hex(16)}",
+            stream_sid=f"MZ{secrets.token_hex(16)}",
+            caller=self.caller,
+            called=self.called,
+            parameters=({"tools_url": host.url} if host else {}) | dict(self.parameters),
+        )
+
+    def _hidden(self, host: ToolHost | None) -> list[Secret]:
+        """What must be in no log and no message."""
+        found = [s for s in (self._secret, host.secret if host else None) if s is not None]
+        names = [name for name, value in self.parameters.items() if _SECRET_NAME.search(name) and len(value) >= 8]
+        return found + [Secret(self.parameters[name], f"{_PREFIX}{name}") for name in names]
+
+    async def _answered(self, call: Call, log: WireLog) -> tuple[Call, str]:
+        """The call and the WebSocket that takes it: as set, or as the voice URL says. Raises Unreachable."""
+        if self.url:
+            return call, self.url
+        stream = await announce(call, self.voice_url, secret=self._secret, log=log)
+        return replace(call, parameters={**call.parameters, **stream.parameters}), stream.url
+
+
+async def _say_goodbye(line: StreamLine) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(FAREWELL_S):
+            await line.close()
+
+
+def build(**settings: str | float | bool) -> Twilio:
+    """The agent from settings as they are typed: those that begin with `parameter_` become custom parameters.
+
+    A telephone number, which is read as a whole number, gets its plus back. Raises ValueError for an unknown setting.
+    """
+    known = [f.name for f in fields(Twilio) if f.init and f.name != "parameters"]
+    own = {name: value for name, value in settings.items() if not name.startswith(_PREFIX)}
+    for name, value in own.items():
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f" (did you mean {close[0]!r}?)" if close else ""
+            raise ValueError(f"no setting {name!r}{hint}; its settings: {', '.join(known)}, {_PREFIX}NAME")
+        own[name] = f"+{value}" if name in ("caller", "called") and isinstance(value, int) else _text(value)
+    parameters = {n.removeprefix(_PREFIX): _text(v) for n, v in settings.items() if n.startswith(_PREFIX)}
+    return Twilio(**own, parameters=parameters)  # type: ignore[arg-type]
+
+
+def _text(value: str | float | bool) -> str:
+    """A setting as it was typed, as near as can be told."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -56,12 +56,10 @@ class LiveKit:
         """Check the settings."""
         if not isinstance(self.entry, str) or not Path(self.entry).is_file():
             raise ValueError(f"entry must be the file that defines the agent's AgentServer: no file {self.entry!r}")
-        if flaw := _python_flaw(self.python) or _args_flaw(self.args):
+        if flaw := python_flaw(self.python) or _args_flaw(self.args) or start_timeout_flaw(self.start_timeout_s):
             raise ValueError(flaw)
         if self.tools not in _SOURCES:
             raise ValueError(f"tools must be {' or '.join(_SOURCES)}, not {self.tools!r}")
-        if not 1 <= self.start_timeout_s <= 600:
-            raise ValueError(f"start_timeout_s must be from 1 to 600, not {self.start_timeout_s}")
         if self.tools != "session" and (flaw := address_flaw(self.tools_address)):
             raise ValueError(f"{flaw} (or tools=session, where the agent's own tools answer)")
 
@@ -101,7 +99,13 @@ class LiveKit:
         return open_agent(start, setup)
 
 
-def _python_flaw(python: object) -> str | None:
+def start_timeout_flaw(seconds: float) -> str | None:
+    """What is wrong with how long a start may take, or None."""
+    return None if 1 <= seconds <= 600 else f"start_timeout_s must be from 1 to 600, not {seconds}"
+
+
+def python_flaw(python: object) -> str | None:
+    """What is wrong with the interpreter of an agent's process, or None."""
     if not isinstance(python, str) or (python and shutil.which(python) is None):
         return f"python must be an interpreter that has livekit-agents: there is no {python!r}"
     return None

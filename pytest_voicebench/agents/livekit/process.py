@@ -40,6 +40,7 @@ class AgentProcess:
         self._secret = secret
         self._lines: deque[str] = deque(maxlen=_KEPT_LINES)
         self._crashed = asyncio.Event()
+        self._dismissed = False
         self._reading = asyncio.create_task(self._read())
         self._ended = asyncio.create_task(self._wait())
 
@@ -67,7 +68,7 @@ class AgentProcess:
                 await asyncio.shield(self._reading)
         word = self.word()
         told = f"the agent's process ended with status {status}{f': {word}' if word else ''}"
-        self._log.note(told)
+        self._log.note("the agent's process was ended" if self._dismissed else told)
         return told
 
     async def _read(self) -> None:
@@ -99,6 +100,7 @@ class AgentProcess:
 
     async def end(self) -> None:
         """Ask it to end, and kill it and all that it started when it does not."""
+        self._dismissed = True
         try:
             if self._process.returncode is None:
                 _signal_group(self._process.pid, signal.SIGTERM)

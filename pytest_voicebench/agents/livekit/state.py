@@ -180,8 +180,8 @@ class ConsoleState:
         found: list[ToolRan] = []
         for call in event.function_tools_executed.function_calls:
             given = outputs.get(call.call_id)
-            output = given.pop(0) if given else None
-            told, failed = (output.output, output.is_error) if output is not None else ("null", False)
+            answer = given.pop(0) if given else None
+            told, failed = (answer.output, answer.is_error) if answer is not None else ("null", False)
             found += self.calls.ran(call.call_id, call.name, call.arguments, told, is_error=failed)
         return list(found)
 

@@ -41,13 +41,16 @@ class Console:
 
     async def send(self, message: AgentSessionMessage) -> None:
         """Send a message; on a connection that has ended nothing happens. Waits while the agent takes nothing."""
-        _, writer = self._dialled.result()
-        if writer.is_closing():
-            return
-        self._log.sent(as_json(message))
+        self.post(message)
         with suppress(OSError):  # receiving says what became of it
+            await self._dialled.result()[1].drain()
+
+    def post(self, message: AgentSessionMessage) -> None:
+        """The same without waiting, for a small one."""
+        _, writer = self._dialled.result()
+        if not writer.is_closing():
+            self._log.sent(as_json(message))
             writer.write(framed(message))
-            await writer.drain()
 
     async def receive(self) -> AgentSessionMessage | None:
         """The next message, None where the agent has hung up. Raises ConsoleBroken."""

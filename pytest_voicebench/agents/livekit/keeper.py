@@ -29,7 +29,8 @@ def main(command: list[str]) -> int:
 
 
 def _end_with_starter() -> None:
-    sys.stdin.buffer.read()
+    while os.read(0, 4096):  # not sys.stdin, whose lock a waiting thread would hold when the command has ended
+        pass
     os.killpg(0, signal.SIGKILL)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING
 
 from pytest_voicebench.agents.livekit.console import Console
 from pytest_voicebench.agents.livekit.messages import ConsoleBroken, playback_finished, sound
@@ -12,6 +13,9 @@ from pytest_voicebench.agents.livekit.state import ConsoleState
 from pytest_voicebench.agents.protocol import AgentEvent, Fault, Ready, ToolCall, ToolResult, Unsupported
 from pytest_voicebench.agents.tool_host import ToolHost, with_calls
 from pytest_voicebench.audio import Audio
+
+if TYPE_CHECKING:
+    from livekit.protocol.agent_pb.agent_session import AgentSessionMessage
 
 
 class ConsoleLine:
@@ -23,7 +27,7 @@ class ConsoleLine:
         self._process = process
         self._host = host
         self._early: list[AgentEvent] = []
-        self._playing: asyncio.Task[None] | None = None
+        self._due: asyncio.TimerHandle | None = None
 
     async def until_listening(self) -> bool:
         """Wait until the agent listens; False where it hung up before. Raises ConsoleBroken."""
@@ -31,7 +35,7 @@ class ConsoleLine:
             message = await self._console.receive()
             if message is None:
                 return False
-            self._early += self._take(self._state.take, message)
+            self._early += self._take(message)
         return True
 
     async def send(self, audio: Audio) -> None:
@@ -52,7 +56,7 @@ class ConsoleLine:
             yield event
         try:
             while (message := await self._console.receive()) is not None:
-                for event in self._take(self._state.take, message):
+                for event in self._take(message):
                     yield event
         except ConsoleBroken as broken:
             told = await self._process.last_words() or str(broken)
@@ -61,22 +65,25 @@ class ConsoleLine:
         if words := await self._process.last_words():
             yield Fault(kind="infrastructure", message=words)
 
-    def _take(self, take: Callable[..., list[AgentEvent]], message: object) -> list[AgentEvent]:
-        found = [self._scrubbed(event) if isinstance(event, Fault) else event for event in take(message)]
-        if self._state.next_due_s is not None and (self._playing is None or self._playing.done()):
-            self._playing = asyncio.create_task(self._tell_finished())
-        return found
+    def _take(self, message: AgentSessionMessage) -> list[AgentEvent]:
+        found = self._state.take(message)
+        self._await_playback()
+        return [self._scrubbed(event) if isinstance(event, Fault) else event for event in found]
 
     def _scrubbed(self, fault: Fault) -> Fault:
         return Fault(kind=fault.kind, message=self._process.scrubbed(fault.message))
 
-    async def _tell_finished(self) -> None:
-        """Tell the agent, at the moment when what it flushed has been heard; until nothing is due."""
-        loop = asyncio.get_running_loop()
-        while (due_s := self._state.next_due_s) is not None:
-            await asyncio.sleep(due_s - loop.time())
-            for _ in range(self._state.take_due()):
-                await self._console.send(playback_finished())
+    def _await_playback(self) -> None:
+        """Wake up when what was flushed will have been heard, as things stand now."""
+        self.stop()
+        due_s = self._state.next_due_s
+        if due_s is not None:
+            self._due = asyncio.get_running_loop().call_at(due_s, self._tell_finished)
+
+    def _tell_finished(self) -> None:
+        for _ in range(self._state.take_due()):
+            self._console.post(playback_finished())
+        self._await_playback()
 
     async def answer(self, results: Sequence[ToolResult]) -> None:
         """Complete the requests that wait for these results."""
@@ -91,6 +98,6 @@ class ConsoleLine:
         raise Unsupported("a LiveKit console session takes no text into its context without answering it")
 
     def stop(self) -> None:
-        """End what still waits for playback."""
-        if self._playing is not None:
-            self._playing.cancel()
+        """Wait for no playback."""
+        if self._due is not None:
+            self._due.cancel()

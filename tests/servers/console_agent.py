@@ -1,8 +1,9 @@
 """A double of a LiveKit agent's process: dials the console and speaks its protocol, as a script says; and its faults.
 
 `python -m livekit.agents console SCRIPT.json --connect-addr HOST:PORT` runs it where `console_path` is in PYTHONPATH
-(see `console_environment`). The script is what the agent does after each of the user's turns; what it was told and what
-it received is written beside it as it comes, to SCRIPT.seen.json.
+(see `console_environment`). A script says what the agent does after each of the user's turns; CONSOLE_AGENT_SCRIPT
+names one in place of the command line. What the agent was told and what it received is written beside the script as
+it comes, to SCRIPT.seen.json.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from typing import Any
 
 import numpy as np
 from livekit.protocol.agent_pb import agent_session as pb
+
+from pytest_voicebench.audio import Audio, resample
 
 Json = Any
 RATE_HZ = 48_000
@@ -57,7 +60,7 @@ class Console:
 def console_environment() -> str:
     """PYTHONPATH under which `python -m livekit.agents` is this double."""
     here = Path(__file__).parent
-    return os.pathsep.join([str(here / "console_path"), str(here.parents[1])])
+    return os.pathsep.join([str(here / "console_path"), str(here.parents[1]), str(here.parents[0])])
 
 
 def seen(script: Path) -> Json:
@@ -158,6 +161,12 @@ class Agent:
         for start in range(0, len(sound), 2880):
             await self.frame(sound[start : start + 2880].tobytes())
 
+    async def voice(self, kind: str) -> None:
+        """One of the package's short recordings."""
+        sound = resample(Audio(samples=stage_voice(kind), rate_hz=24_000), RATE_HZ).samples
+        for start in range(0, len(sound), 2880):
+            await self.frame(sound[start : start + 2880].astype("<i2").tobytes())
+
     async def frame(self, data: bytes, channels: int = 1) -> None:
         frame = pb.AgentSessionMessage.ConsoleIO.AudioFrame(
             data=data, sample_rate=RATE_HZ, num_channels=channels, samples_per_channel=len(data) // 2 // channels
@@ -249,6 +258,12 @@ class Agent:
         self.writer.write(text.encode("latin-1"))
         await self.writer.drain()
 
+    async def tells_key(self, _) -> None:
+        """What no agent should do: its key in an error and on its standard error."""
+        key = os.environ["VOICEBENCH_AGENT_KEY"]
+        print(f"401 for {key}", file=sys.stderr, flush=True)
+        await self.error(f"no quota for {key}, recoverable=False")
+
     async def dies(self, status: int) -> None:
         print("ValueError: planted", file=sys.stderr, flush=True)
         os._exit(status)
@@ -262,6 +277,13 @@ def post(name: str, arguments: str) -> str:
     request = urllib.request.Request(url, arguments.encode(), {"Content-Type": "application/json"})
     with urllib.request.urlopen(request) as response:
         return response.read().decode()
+
+
+def stage_voice(kind: str) -> np.ndarray:
+    """24 kHz; loaded where a script asks for it alone."""
+    import stage
+
+    return stage.voice(kind)
 
 
 def tone(seconds: float) -> np.ndarray:
@@ -291,7 +313,8 @@ def main() -> None:
     parser.add_argument("--connect-addr", required=True)
     parser.add_argument("--record", action="store_true")
     options = parser.parse_args()
-    script = Console(**json.loads(options.entrypoint.read_text()))
+    file = Path(os.environ.get("CONSOLE_AGENT_SCRIPT", options.entrypoint))
+    script = Console(**json.loads(file.read_text()))
     host, _, port = options.connect_addr.rpartition(":")
     if script.lock:
         lock = Path(script.lock).open("w")  # noqa: SIM115 - as long as the process lives
@@ -299,7 +322,7 @@ def main() -> None:
         lock.write("held")
         lock.flush()
     begin(script)
-    asyncio.run(talk(script, options.entrypoint, host, int(port)))
+    asyncio.run(talk(script, file, host, int(port)))
     if script.end == "stays":
         forever()
 

@@ -107,10 +107,11 @@ class AgentProcess:
                 await asyncio.wait([self._ended], timeout=LEAVE_TIMEOUT_S)
         finally:
             _signal_group(self._process.pid, signal.SIGKILL)
-            if self._process.stdin is not None:
-                self._process.stdin.close()
-        await asyncio.wait([self._ended, self._reading], timeout=LEAVE_TIMEOUT_S)
-        self._reading.cancel()
+            try:
+                await asyncio.wait([self._ended, self._reading], timeout=LEAVE_TIMEOUT_S)
+            finally:
+                self._reading.cancel()
+                self._process._transport.close()  # type: ignore[attr-defined]  # its pipes; asyncio has no other way
 
 
 def _signal_group(group: int, number: signal.Signals) -> None:

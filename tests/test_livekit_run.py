@@ -193,9 +193,7 @@ def test_a_system_and_the_same_via_livekit_can_be_compared():
 
 
 def test_every_way_is_of_a_shipped_agent():
-    assert all(
-        build_agent.__module__ and target.startswith("pytest_voicebench.") for target in VIAS["livekit"].values()
-    )
+    assert all(set(names) <= set(SHIPPED) for names in VIAS.values())
 
 
 def test_the_key_reaches_the_process_and_no_artifact_of_a_run(folder):

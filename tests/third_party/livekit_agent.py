@@ -46,7 +46,7 @@ async def entrypoint(context: JobContext) -> None:
             type="server_vad",
             threshold=0.5,
             prefix_padding_ms=300,
-            silence_duration_ms=500,
+            silence_duration_ms=900,
             create_response=True,
             interrupt_response=True,
         ),

@@ -95,6 +95,21 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRan:
+    """The agent ran a tool of its own: there is nothing to answer, what it was told is `result`.
+
+    `arguments` as in ToolCall. `took_s`: how long ago the call began.
+    """
+
+    call_id: str
+    name: str
+    arguments: str | dict[str, Json]
+    result: Json
+    is_error: bool = False
+    took_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCancelled:
     """The agent takes calls back."""
 
@@ -138,7 +153,9 @@ class Fault:
     message: str
 
 
-AgentEvent = Ready | AgentAudio | PlaybackClear | ToolCall | ToolCancelled | Transcript | TurnEnd | Usage | Fault
+AgentEvent = (
+    Ready | AgentAudio | PlaybackClear | ToolCall | ToolRan | ToolCancelled | Transcript | TurnEnd | Usage | Fault
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,9 +38,21 @@ SHIPPED: Mapping[str, str] = {
 NEEDS_SCENARIO = frozenset({"simulated"})
 """Shipped agents that are told, before the settings, the scenario: what the user will say and expect."""
 
-<<<<<<< HEAD
 HOSTED = frozenset(SHIPPED) - {"local", "simulated"}
 """Shipped agents that need a key, an address or a program: it is looked for before anything is collected."""
+
+_VIA_LIVEKIT = "pytest_voicebench.agents.livekit"
+VIAS: Mapping[str, Mapping[str, str]] = {
+    "livekit": {
+        "cascaded": f"{_VIA_LIVEKIT}:CascadedViaLiveKit",
+        "gemini-live-2.5": f"{_VIA_LIVEKIT}:Gemini25ViaLiveKit",
+        "gemini-live-3.1": f"{_VIA_LIVEKIT}:Gemini31ViaLiveKit",
+        "gemini-live-3.8": f"{_VIA_LIVEKIT}:Gemini38ViaLiveKit",
+        "gpt-realtime": f"{_VIA_LIVEKIT}:GptRealtimeViaLiveKit",
+        "grok": f"{_VIA_LIVEKIT}:GrokViaLiveKit",
+    },
+}
+"""For the setting `via` of shipped agents: what takes the other settings and gives the same system, deployed so."""
 
 ALIASES: Mapping[str, str] = {
     "gemini2_5": "gemini-live-2.5",

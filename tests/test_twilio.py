@@ -25,6 +25,7 @@ from tests.servers.twilio_script import PhoneScript
 from tests.servers.twilio_server import twilio_server
 
 TOKEN = "planted-token-7391"
+TENANT = "planted-tenant-1122"
 DEADLINE_S = 60.0
 ARGUMENTS = '{"destination": "Milan", "date": "2026-06-03"}'
 SEARCH = Call("search_flights", ARGUMENTS)
@@ -54,7 +55,10 @@ CASES = {
     "whole": Case(script=PhoneScript(token=TOKEN)),
     "telnyx": Case(script=PhoneScript(dialect="telnyx"), settings={"dialect": "telnyx"}),
     "voice_url": Case(
-        script=PhoneScript(token=TOKEN, parameters='<Parameter name="tenant" value="7"/>'),
+        script=PhoneScript(
+            token=TOKEN,
+            parameters=f'<Parameter name="tenant" value="7"/><Parameter name="session_token" value="{TENANT}"/>',
+        ),
         voice=True,
         settings={"parameters": {"language": "en", "tenant": "0"}},
     ),
@@ -184,7 +188,7 @@ def test_the_custom_parameters_hold_the_tools_and_twiml_has_the_last_word(held):
     assert set(told) == {"tools_url"}
     assert told["tools_url"].startswith("http://127.0.0.1:")
     told = held["voice_url"].call.start["customParameters"]
-    assert (told["language"], told["tenant"]) == ("en", "7")
+    assert (told["language"], told["tenant"], told["session_token"]) == ("en", "7", TENANT)
     assert held["voice_url"].double.announced[0]["tenant"] == "0"
     assert held["voice_url"].double.announced[0]["tools_url"] == told["tools_url"]
     assert held["no_tools"].call.start["customParameters"] == {}
@@ -332,6 +336,7 @@ def test_neither_the_token_nor_that_of_the_tools_nor_sound_is_in_any_event_probl
     for name, one in held.items():
         shown = "\n".join([*one.talk.wire_events, repr(one.talk), repr(one.talk.problems)])
         assert TOKEN not in shown, name
+        assert TENANT not in shown, name
         if one.double.sessions and one.call.tools_url:
             assert one.call.tools_url.rpartition("/")[2] not in shown, name
         assert all(len(line) < 5_000 for line in one.talk.wire_events), name

@@ -28,6 +28,9 @@ FAREWELL_S = 1.0
 NO_TOOLS = "none"
 """As the setting `tools`: the agent gets none from us."""
 
+SHORTEST_SECRET = 8
+"""Shorter values are no secrets, and are parts of other words."""
+
 _PREFIX = "parameter_"
 _SECRET_NAME = re.compile(r"key|token|secret|passw|auth|credential", re.IGNORECASE)
 _NUMBER = re.compile(r"\+?[0-9A-Za-z][0-9A-Za-z_@.:-]*")
@@ -80,7 +83,8 @@ class Twilio:
             raise ValueError("tools_public_url belongs to tools=HOST:PORT")
         if self.tools != NO_TOOLS and (flaw := address_flaw(self.tools, self.tools_public_url or None)):
             raise ValueError(f"{flaw} (tools=none offers none)")
-        object.__setattr__(self, "_secret", find_key(("TWILIO_AUTH_TOKEN",)))
+        if self.dialect == TWILIO.name:
+            object.__setattr__(self, "_secret", find_key(("TWILIO_AUTH_TOKEN",)))
 
     @property
     def info(self) -> AgentInfo:
@@ -114,28 +118,23 @@ class Twilio:
     async def _open(self, setup: Setup) -> AsyncIterator[Line]:
         loop = asyncio.get_running_loop()
         log = setup.log or WireLog(loop.time)
-        async with self._tools(replace(setup, log=log)) as host:
+        async with self._tools(replace(setup, log=log)) as host, AsyncExitStack() as stack:
             call = self._call(host)
-            hidden = self._hidden(host)
-            for secret in hidden:
-                log.hide(secret)
-            async with AsyncExitStack() as stack:
-                try:
-                    call, url = await self._answered(call, log)
-                    headers = signed_headers(self._secret, url, {})
-                    wire = await stack.enter_async_context(
-                        open_wire(url, log=log, headers=headers, shown=without_sound)
-                    )
-                except Unreachable as refused:
-                    raise Unreachable(refused.kind, scrubbed(str(refused), hidden), refused.retry_after_s) from None
-                line = StreamLine(
-                    wire, StreamState(dialect=DIALECTS[self.dialect], call=call, now_s=loop.time), host, hidden
-                )
-                await line.open()
-                try:
-                    yield line
-                finally:
-                    await _say_goodbye(line)
+            hidden = self._hide(call, host, log)
+            try:
+                call, url = await self._answered(call, log)
+                hidden = self._hide(call, host, log)
+                headers = signed_headers(self._secret, url, {})
+                wire = await stack.enter_async_context(open_wire(url, log=log, headers=headers, shown=without_sound))
+            except Unreachable as refused:
+                raise Unreachable(refused.kind, scrubbed(str(refused), hidden), refused.retry_after_s) from None
+            state = StreamState(dialect=DIALECTS[self.dialect], call=call, now_s=loop.time)
+            line = StreamLine(wire, state, host, hidden)
+            await line.open()
+            try:
+                yield line
+            finally:
+                await _say_goodbye(line)
 
     def _tools(self, setup: Setup) -> AbstractAsyncContextManager[ToolHost | None]:
         if self.tools == NO_TOOLS:
@@ -153,11 +152,15 @@ class Twilio:
             parameters=({"tools_url": host.url} if host else {}) | dict(self.parameters),
         )
 
-    def _hidden(self, host: ToolHost | None) -> list[Secret]:
-        """What must be in no log and no message."""
-        found = [s for s in (self._secret, host.secret if host else None) if s is not None]
-        names = [name for name, value in self.parameters.items() if _SECRET_NAME.search(name) and len(value) >= 8]
-        return found + [Secret(self.parameters[name], f"{_PREFIX}{name}") for name in names]
+    def _hide(self, call: Call, host: ToolHost | None, log: WireLog) -> list[Secret]:
+        """What must be in no message; the log hides it from now on."""
+        found = [secret for secret in (self._secret, host.secret if host else None) if secret is not None]
+        for name, value in call.parameters.items():
+            if _SECRET_NAME.search(name) and len(value) >= SHORTEST_SECRET:
+                found.append(Secret(value, f"{_PREFIX}{name}"))
+        for secret in found:
+            log.hide(secret)
+        return found
 
     async def _answered(self, call: Call, log: WireLog) -> tuple[Call, str]:
         """The call and the WebSocket that takes it: as set, or as the voice URL says. Raises Unreachable."""

@@ -86,7 +86,7 @@ async def announce(call: Call, url: str, *, secret: Secret | None, log: WireLog)
     except Unreachable as told:
         refused = told
     else:
-        log.received({"event": "TwiML", "stream": shown_url(stream.url), "parameters": dict(stream.parameters)})
+        log.received({"event": "TwiML", "stream": shown_url(stream.url), "parameters": sorted(stream.parameters)})
         return stream
     log.note(str(refused))
     raise refused

@@ -10,6 +10,7 @@ import sys
 COMMANDS = {
     "validate": ("pytest_voicebench.commands.validate:run", "check suite files without running them"),
     "prove": ("pytest_voicebench.commands.prove:run", "prove that a suite fails agents that are wrong"),
+    "check-agent": ("pytest_voicebench.commands.check_agent:run", "say what of an agent works, before it is measured"),
     "suites": ("pytest_voicebench.commands.suites:run", "list the suites that travel with the package, or copy one"),
     "synthesize": ("pytest_voicebench.commands.synthesize:run", "speak the text of new scenarios"),
     "annotate": ("pytest_voicebench.commands.annotate:run", "make the timing file of a recording and its text"),

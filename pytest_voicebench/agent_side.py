@@ -19,6 +19,7 @@ from pytest_voicebench.agents.protocol import (
     Ready,
     ToolCall,
     ToolCancelled,
+    ToolRan,
     ToolResult,
     Transcript,
     TurnEnd,
@@ -27,10 +28,10 @@ from pytest_voicebench.agents.protocol import (
 )
 from pytest_voicebench.audio import RATE_HZ, Audio
 from pytest_voicebench.clock import Clock
-from pytest_voicebench.conversation import Problem, to_seconds
+from pytest_voicebench.conversation import Problem, to_seconds, to_ticks
 from pytest_voicebench.exchange import CallBook, TranscriptBook, added
 from pytest_voicebench.playback import Loudspeaker, ResampledItem
-from pytest_voicebench.toolbox import MockError, Toolbox
+from pytest_voicebench.toolbox import MockError, Toolbox, answer_of_another
 
 STOP_TIMEOUT_S = 5.0
 ANSWER_TIMEOUT_S = 20.0
@@ -131,6 +132,9 @@ class AgentSide:
                 key = self.calls.open(event, now)
                 if key is not None:
                     self.spawn(self._run_call(line, key, event))
+            case ToolRan():
+                answer = answer_of_another(event.arguments, event.result, is_error=event.is_error)
+                self.calls.note(event, answer, max(0, now - to_ticks(event.took_s)), now)
             case ToolCancelled(call_ids=call_ids):
                 for response in self.calls.cancel(call_ids):
                     await self._answer(line, response)

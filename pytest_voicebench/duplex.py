@@ -23,6 +23,7 @@ from pytest_voicebench.toolbox import Toolbox
 from pytest_voicebench.user import PATIENCE_TICKS, User, first_tone, recording_warnings
 
 CONNECT_TIMEOUT_S = 30.0
+"""An agent that starts something first may have a `connect_timeout_s` of its own."""
 CLOSE_TIMEOUT_S = 5.0
 STUCK_S = 15.0
 """An agent that takes less than a second of audio in this time has stopped listening for good."""
@@ -114,10 +115,11 @@ class _Duplex:
             documents=suite.documents,
             log=self.log,
         )
-        limit = None
+        limit, limit_s = None, CONNECT_TIMEOUT_S
         try:
+            limit_s = getattr(self.agent, "connect_timeout_s", CONNECT_TIMEOUT_S)
             context = self.agent.connect(setup)
-            async with asyncio.timeout(CONNECT_TIMEOUT_S) as limit:
+            async with asyncio.timeout(limit_s) as limit:
                 return context, await context.__aenter__()
         except AgentAbsent as error:
             self.side.problem("agent_absent", str(error))
@@ -125,7 +127,7 @@ class _Duplex:
             if is_our_cancelling(error, self.clock):
                 raise
             late = limit is not None and limit.expired()
-            told = f"no connection within {CONNECT_TIMEOUT_S:.0f} s" if late else f"connect() failed: {named(error)}"
+            told = f"no connection within {limit_s:.0f} s" if late else f"connect() failed: {named(error)}"
             self.side.problem("agent_absent", told)
         return None
 

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from pytest_voicebench.agents.protocol import ToolCall, ToolResult, Transcript
+from pytest_voicebench.agents.protocol import ToolCall, ToolRan, ToolResult, Transcript
 from pytest_voicebench.conversation import Call, Transcribed, Word
 from pytest_voicebench.phrases import without_control_tokens
 from pytest_voicebench.playback import Loudspeaker
@@ -30,9 +30,9 @@ class CallBook:
     def open(self, event: ToolCall, now_ticks: int) -> str | None:
         """Enter a call and return its key; None where it repeats one that is known."""
         key, number = event.call_id, 1
-        while key in self._events:
-            known = self._events[key]
-            same = (known.name, known.arguments) == (event.name, event.arguments)
+        while key in self.calls:
+            known = self._events.get(key)
+            same = known is not None and (known.name, known.arguments) == (event.name, event.arguments)
             if same and self.calls[key].status != "cancelled":
                 return None
             number += 1
@@ -49,6 +49,27 @@ class CallBook:
         )
         self._open.add(key)
         return key
+
+    def note(self, event: ToolRan, answer: Answer, at_ticks: int, now_ticks: int) -> None:
+        """Enter a call that the agent's own tool has answered, told now. One with a used id is another call."""
+        key, number = event.call_id, 1
+        while key in self.calls:
+            number += 1
+            key = f"{event.call_id}#{number}"
+        self.calls[key] = Call(
+            call_id=key,
+            name=event.name,
+            arguments=answer.arguments,
+            arguments_text=answer.arguments_text,
+            status=answer.status,
+            at_ticks=at_ticks,
+            finished_ticks=now_ticks,
+            answered_ticks=now_ticks,
+            acknowledged_ticks=now_ticks,
+            result=answer.result,
+            reason=answer.reason,
+            self_reported=True,
+        )
 
     def is_open(self, key: str) -> bool:
         """Whether a call still waits for its tool."""

@@ -155,6 +155,19 @@ class Toolbox:
             raise MockError(f"{tool.name}: {what} that {tool.answer} gives is not JSON: {error}") from error
 
 
+def answer_of_another(arguments: str | dict[str, Json], result: Json, *, is_error: bool) -> Answer:
+    """What a call came to that a tool of the agent's own answered: no schema of ours holds for it."""
+    parsed, text = _parse(arguments)
+    result = copy.deepcopy(result) if _is_json(result) else repr(result)[:MOST_RAW]
+    if parsed is None:
+        reason = "the arguments are not a JSON object"
+        return Answer(status="rejected", arguments={}, result=result, reason=reason, arguments_text=text)
+    if is_error:
+        reason = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
+        return Answer(status="failed", arguments=parsed, result=result, reason=reason[:MOST_RAW])
+    return Answer(status="executed", arguments=parsed, result=result)
+
+
 def _parse(arguments: str | dict[str, Json]) -> tuple[dict[str, Json] | None, str]:
     """The arguments object, or None where there is none that JSON can hold, and the raw text."""
     if isinstance(arguments, dict):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_voicebench.agents import simulated
+from tests.servers.own_server import own_server
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -61,17 +61,13 @@ def test_the_scenario_of_the_readme_is_spoken_valid_and_passes_with_the_oracle(w
     assert "stale" in shown
 
 
-def test_the_agent_of_the_readme_runs_and_its_failure_says_what_was_wrong(tmp_path):
-    (tmp_path / "conftest.py").write_text(blocks("python")[0])
+def test_the_agent_of_the_readme_passes_a_scenario_with_a_server_that_works(tmp_path):
     shutil.copytree(ROOT / "suites" / "fdb3", tmp_path / "suites" / "fdb3")
-    voice = Path(simulated.__file__).with_name("voices") / "reply.flac"
-    import soundfile
-
-    samples, rate_hz = soundfile.read(voice, dtype="int16")
-    soundfile.write(tmp_path / "hello.wav", samples, rate_hz)
-    shown = run(tmp_path, "pytest", "suites/fdb3/ecommerce.yaml", "-k", "ecommerce_01", "-p", "no:cacheprovider", ok=1)
-    assert "track_order" in shown
-    assert "never took the turn" not in shown
+    with own_server("track_order", {"order_id": "K772M"}) as port:
+        (tmp_path / "my_agent.py").write_text(blocks("python")[0].replace("127.0.0.1:9000", f"127.0.0.1:{port}"))
+        item = "suites/fdb3/ecommerce.yaml::scenario[ecommerce_01-a]"
+        shown = run(tmp_path, "pytest", item, "--agent=my_agent:MyAgent", "-p", "no:cacheprovider")
+    assert "1 passed" in shown
 
 
 def test_the_matcher_of_the_readme_gives_the_verdict_it_says(tmp_path):

@@ -27,19 +27,32 @@ SHIPPED: Mapping[str, str] = {
     "gemini-live-3.8": "pytest_voicebench.agents.gemini_live:Gemini38",
     "gpt-realtime": "pytest_voicebench.agents.openai_realtime:GptRealtime",
     "grok": "pytest_voicebench.agents.openai_realtime:Grok",
+    "livekit": "pytest_voicebench.agents.livekit:LiveKit",
     "local": "pytest_voicebench.agents.local:LocalAgent",
     "simulated": "pytest_voicebench.agents.simulated:build",
     "twilio": "pytest_voicebench.agents.twilio:build",
+    "ultravox": "pytest_voicebench.agents.ultravox:Ultravox",
 }
 """Shipped agents: what takes the settings and gives the agent."""
 
 NEEDS_SCENARIO = frozenset({"simulated"})
 """Shipped agents that are told, before the settings, the scenario: what the user will say and expect."""
 
-HOSTED = frozenset(
-    {"cascaded", "gemini-live-2.5", "gemini-live-3.1", "gemini-live-3.8", "gpt-realtime", "grok", "twilio"}
-)
-"""Shipped agents that need a key or an address: it is looked for before anything is collected."""
+HOSTED = frozenset(SHIPPED) - {"local", "simulated"}
+"""Shipped agents that need a key, an address or a program: it is looked for before anything is collected."""
+
+_VIA_LIVEKIT = "pytest_voicebench.agents.livekit"
+VIAS: Mapping[str, Mapping[str, str]] = {
+    "livekit": {
+        "cascaded": f"{_VIA_LIVEKIT}:CascadedViaLiveKit",
+        "gemini-live-2.5": f"{_VIA_LIVEKIT}:Gemini25ViaLiveKit",
+        "gemini-live-3.1": f"{_VIA_LIVEKIT}:Gemini31ViaLiveKit",
+        "gemini-live-3.8": f"{_VIA_LIVEKIT}:Gemini38ViaLiveKit",
+        "gpt-realtime": f"{_VIA_LIVEKIT}:GptRealtimeViaLiveKit",
+        "grok": f"{_VIA_LIVEKIT}:GrokViaLiveKit",
+    },
+}
+"""For the setting `via` of shipped agents: what takes the other settings and gives the same system, deployed so."""
 
 ALIASES: Mapping[str, str] = {
     "gemini2_5": "gemini-live-2.5",
@@ -85,6 +98,17 @@ class AgentSpec:
     def needs_scenario(self) -> bool:
         """Whether each item has an agent of its own, made for its scenario."""
         return self.name in NEEDS_SCENARIO
+
+    @property
+    def via(self) -> str | None:
+        """How a shipped agent is deployed, where that is not by its own adapter."""
+        via = self.settings.get("via") if self.name in SHIPPED else None
+        return None if via is None else str(via)
+
+    @property
+    def own_settings(self) -> dict[str, Scalar]:
+        """The settings that the agent takes: all but `via`, where that chose it."""
+        return {key: value for key, value in self.settings.items() if key != "via" or self.via is None}
 
 
 def shown_text(text: str) -> str:
@@ -157,7 +181,7 @@ def agent_names() -> list[str]:
 def find_agent(spec: AgentSpec) -> Any:
     """What the name stands for: an agent, or a callable that takes settings and gives one. Raises AgentNameError."""
     if spec.name in SHIPPED:
-        return _load(SHIPPED[spec.name], spec)
+        return _load(SHIPPED[spec.name] if spec.via is None else _deployed(spec), spec)
     for entry in entry_points(group=GROUP):
         if entry.name == spec.name:
             return _load(entry.value, spec)
@@ -168,6 +192,15 @@ def find_agent(spec: AgentSpec) -> Any:
     raise AgentNameError(
         f"unknown agent {spec.name!r}: {hint}known: {', '.join(agent_names())}, or module:attribute for your own"
     )
+
+
+def _deployed(spec: AgentSpec) -> str:
+    """What the agent is where `via` says how it is deployed. Raises AgentNameError."""
+    ways = [way for way, names in VIAS.items() if spec.name in names]
+    if spec.via not in ways:
+        known = f"known: via={' or via='.join(ways)}" if ways else f"{spec.name} has none"
+        raise AgentNameError(f"{_about(spec)}: no way via={spec.via}: {known}")
+    return VIAS[spec.via][spec.name]
 
 
 def _load(reference: str, spec: AgentSpec) -> Any:
@@ -220,7 +253,7 @@ def build_agent(spec: AgentSpec, scenario: Scenario) -> Agent:
 def _made(builder: Callable[..., Any], first: tuple[Any, ...], spec: AgentSpec) -> Any:
     _check_settings(builder, first, spec)
     try:
-        return builder(*first, **spec.settings)
+        return builder(*first, **spec.own_settings)
     except (Exception, SystemExit) as error:  # the agent's own code ran
         raise AgentNameError(f"{_about(spec)}: {_told(error)}") from error
 
@@ -240,16 +273,16 @@ def _check_settings(builder: Callable[..., Any], first: tuple[Any, ...], spec: A
     except (TypeError, ValueError):  # a builtin; it will say for itself
         return
     try:
-        signature.bind(*first, **spec.settings)
+        signature.bind(*first, **spec.own_settings)
     except TypeError as error:
         takes = [p for p in list(signature.parameters)[len(first) :] if p != "self"]
-        unknown = [k for k in spec.settings if k not in takes]
+        unknown = [k for k in spec.own_settings if k not in takes]
         close = difflib.get_close_matches(unknown[0], takes, n=1) if unknown else []
         hint = f" (did you mean {close[0]!r}?)" if close else ""
         known = f"; its settings: {', '.join(takes)}" if takes else "; it has no settings"
         reason = f"no setting {unknown[0]!r}{hint}" if unknown else str(error)
         raise AgentNameError(f"{_about(spec)}: {reason}{known}") from error
-    for key, value in spec.settings.items():
+    for key, value in spec.own_settings.items():
         parameter = signature.parameters.get(key)
         wanted = _NUMBERS.get(parameter.annotation) if parameter else None
         if wanted and (isinstance(value, bool) or not isinstance(value, wanted[1])):

@@ -13,6 +13,29 @@ from pytest_voicebench.audio import Audio
 from pytest_voicebench.conversation import AgentInfo, Word
 from pytest_voicebench.tools import Tool
 
+__all__ = [
+    "Agent",
+    "AgentAbsent",
+    "AgentAudio",
+    "AgentEvent",
+    "AgentInfo",
+    "Audio",
+    "Fault",
+    "Json",
+    "Line",
+    "PlaybackClear",
+    "Ready",
+    "Setup",
+    "ToolCall",
+    "ToolCancelled",
+    "ToolResult",
+    "Transcript",
+    "TurnEnd",
+    "Unsupported",
+    "Usage",
+    "Word",
+]
+
 Json = Any
 
 
@@ -72,6 +95,21 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRan:
+    """The agent ran a tool of its own: there is nothing to answer, what it was told is `result`.
+
+    `arguments` as in ToolCall. `took_s`: how long ago the call began.
+    """
+
+    call_id: str
+    name: str
+    arguments: str | dict[str, Json]
+    result: Json
+    is_error: bool = False
+    took_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCancelled:
     """The agent takes calls back."""
 
@@ -115,7 +153,9 @@ class Fault:
     message: str
 
 
-AgentEvent = Ready | AgentAudio | PlaybackClear | ToolCall | ToolCancelled | Transcript | TurnEnd | Usage | Fault
+AgentEvent = (
+    Ready | AgentAudio | PlaybackClear | ToolCall | ToolRan | ToolCancelled | Transcript | TurnEnd | Usage | Fault
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +170,7 @@ class ToolResult:
 
 @runtime_checkable
 class Line(Protocol):
-    """An open connection to an agent."""
+    """An open connection to an agent. What is derived from it has to say only `send` and `receive`."""
 
     async def send(self, audio: Audio) -> None:
         """Take one block of the user's audio, in real time, silence included, also while the agent speaks."""
@@ -146,6 +186,7 @@ class Line(Protocol):
 
     async def inject(self, text: str) -> None:
         """Take text into the context silently. Raises Unsupported where the provider has no such update."""
+        raise Unsupported("the agent takes no text into its context")
 
 
 @runtime_checkable

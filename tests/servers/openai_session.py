@@ -200,7 +200,7 @@ class Session(Speaking):
             if tool is None:
                 await self.error("invalid_tool_call_id", f"Tool call ID '{item['call_id']}' not found.", event)
                 return
-            self.outputs.append(ToolResult(call_id=item["call_id"], name=tool, result=json.loads(item["output"])))
+            self.outputs.append(ToolResult(call_id=item["call_id"], name=tool, result=told(item["output"])))
         await self.add_item(item)
 
     async def on_response_create(self, event) -> None:
@@ -235,3 +235,11 @@ class Session(Speaking):
             return
         self.known_items.remove(event["item_id"])
         await self.send("conversation.item.deleted", item_id=event["item_id"])
+
+
+def told(output: str) -> Json:
+    """What a tool said: any text will do, and most clients send JSON."""
+    try:
+        return json.loads(output)
+    except ValueError:
+        return output

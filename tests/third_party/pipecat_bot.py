@@ -22,13 +22,17 @@ from pipecat.frames.frames import LLMContextFrame
 from pipecat.pipeline.pipeline import Pipeline
 from pipecat.pipeline.worker import PipelineParams, PipelineWorker
 from pipecat.processors.aggregators.llm_context import LLMContext
-from pipecat.processors.aggregators.llm_response_universal import LLMContextAggregatorPair
+from pipecat.processors.aggregators.llm_response_universal import (
+    LLMContextAggregatorPair,
+    LLMUserAggregatorParams,
+)
 from pipecat.runner.utils import parse_telephony_websocket
 from pipecat.serializers.twilio import TwilioFrameSerializer
 from pipecat.services.llm_service import FunctionCallParams
 from pipecat.services.openai.realtime import events
 from pipecat.services.openai.realtime.llm import OpenAIRealtimeLLMService
 from pipecat.transports.websocket.fastapi import FastAPIWebsocketParams, FastAPIWebsocketTransport
+from pipecat.turns.user_turn_strategies import ExternalUserTurnStrategies
 from pipecat.workers.runner import WorkerRunner
 
 PHONE_HZ = 8_000
@@ -88,7 +92,8 @@ async def talk(websocket: WebSocket) -> None:
         async with http.get(f"{tools_url}/instructions") as response:
             model = service(sys.argv[1], await response.text(), tools)
         context = LLMContext(tools=ToolsSchema(standard_tools=tools))
-        user, assistant = LLMContextAggregatorPair(context)
+        turns = LLMUserAggregatorParams(user_turn_strategies=ExternalUserTurnStrategies())  # the model finds them
+        user, assistant = LLMContextAggregatorPair(context, user_params=turns)
         pipeline = Pipeline([transport.input(), user, model, transport.output(), assistant])
         rates = PipelineParams(audio_in_sample_rate=PHONE_HZ, audio_out_sample_rate=PHONE_HZ)
         worker = PipelineWorker(pipeline, params=rates)

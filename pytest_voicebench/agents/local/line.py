@@ -59,7 +59,10 @@ class _Turn:
 
 
 class LocalLine:
-    """An open line. Made inside the running loop; all work is inline, all waiting is charged to the loop's clock."""
+    """An open line. Made inside the running loop; all work is inline, all waiting is charged to the loop's clock.
+
+    On the wall clock, behind a double of a provider, the time that computing took is part of what is charged for it.
+    """
 
     def __init__(
         self, setup: Setup, settings: LocalSettings, hearing: Hearing, recognizer: Transcriber, voice: Voice
@@ -130,7 +133,7 @@ class LocalLine:
         if self._turn.reply is None:
             return
         start_s, end_s = self._turn.reply
-        now = asyncio.get_running_loop().time()
+        now = self._now_s()
         if now < end_s:
             self._events.put_nowait(PlaybackClear())
         self._turn.reply = None
@@ -149,8 +152,9 @@ class LocalLine:
         await self._listen(turn)
         if not turn.text:
             return
+        began_s = self._now_s()
         steps = plan(turn.text, self._setup.tools, self._setup.today, self._known)
-        await asyncio.sleep(settings.cost_think_s)
+        await self._charge(settings.cost_think_s, began_s)
         if is_unfinished(turn.text) or not steps or any(step.missing for step in steps):
             await asyncio.sleep(max(0.0, settings.endpoint_open_s - settings.endpoint_s))
         done: list[Known] = []
@@ -165,11 +169,11 @@ class LocalLine:
         """Adds to the turn's text what was said since last time."""
         speech = self._hearing.speech()
         self._hearing.forget()
-        seconds = len(speech) / INPUT_HZ
+        seconds, began_s = len(speech) / INPUT_HZ, self._now_s()
         if seconds:
             turn.text = f"{turn.text} {self._recognizer.transcribe(speech)}".strip()
             self._events.put_nowait(Usage(counts={"recognized_s": round(seconds, 3)}))
-            await asyncio.sleep(self._settings.cost_hear_s * seconds)
+            await self._charge(self._settings.cost_hear_s * seconds, began_s)
         self._events.put_nowait(Transcript(speaker="user", text=turn.text, item_id=f"user-{turn.number}"))
 
     async def _call(self, turn: _Turn, step: Step, *, times: int) -> Known:
@@ -191,17 +195,26 @@ class LocalLine:
         return asked.known
 
     async def _speak(self, turn: _Turn, text: str) -> None:
+        began_s = self._now_s()
         audio = self._voice.say(text)
         self._events.put_nowait(Usage(counts={"spoken_s": round(audio.duration_s, 3)}))
-        await asyncio.sleep(self._settings.cost_speak_s * audio.duration_s)
+        await self._charge(self._settings.cost_speak_s * audio.duration_s, began_s)
         item_id = f"agent-{turn.number}"
         self._events.put_nowait(Transcript(speaker="agent", text=text, item_id=item_id))
         size = round(_CHUNK_S * audio.rate_hz)
         for start in range(0, len(audio.samples), size):
             piece = Audio(samples=audio.samples[start : start + size], rate_hz=audio.rate_hz)
             self._events.put_nowait(AgentAudio(item_id=item_id, audio=piece))
-        now = asyncio.get_running_loop().time()
+        now = self._now_s()
         turn.reply = (now, now + audio.duration_s)
+
+    async def _charge(self, cost_s: float, began_s: float) -> None:
+        """Wait until work that began then has taken what it costs; on the virtual clock computing took nothing."""
+        await asyncio.sleep(max(0.0, began_s + cost_s - self._now_s()))
+
+    @staticmethod
+    def _now_s() -> float:
+        return asyncio.get_running_loop().time()
 
     def _report(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (problem := task.exception()) is not None:

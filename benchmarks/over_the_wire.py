@@ -1,0 +1,130 @@
+"""Whole runs over the wire: `python -m benchmarks.over_the_wire [--first N] [--concurrency N] [AGENT ...]`.
+
+Each hosted agent's double has the `local` agent behind it, in a process of its own. The same scenarios are held with
+`local` in this process and over the wire. Printed for each agent: how many items have the same scores of tools, and by
+how much first responses differ; items whose response came over 70 ms (one block and 50 ms) later or earlier are held
+once more, alone, which tells load from the wire. Ends with 1 where a score of tools differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from benchmarks.doubles import DOUBLES, double_process
+from benchmarks.processes import ROOT, measure_pytest
+from pytest_voicebench.loading import load_suite
+from pytest_voicebench.result import Result
+from pytest_voicebench.result_files import read_results
+
+SUITE = ROOT / "suites" / "fdb3"
+CLOSE_S = 0.070
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tools:
+    """What the wire must not change: the calls as they were scored."""
+
+    passed: bool
+    tools_ok: bool
+    args_ok: bool
+    f1_strict: float
+    argument_accuracy: float | None
+
+
+def main() -> int:
+    """Print the tables; 1 where scores differ."""
+    asked = _arguments()
+    items = _items(asked.first)
+    with tempfile.TemporaryDirectory() as folder:
+        expected = _hold(items, "local", [], Path(folder, "local"))
+        print(f"{len(items)} items; local itself passes {sum(r.outcome == 'passed' for r in expected.values())}")
+        alike = [_over_the_wire(name, items, expected, asked.pytest, Path(folder)) for name in asked.agents]
+    return 0 if all(alike) else 1
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("agents", nargs="*", default=list(DOUBLES), choices=[[], *DOUBLES], metavar="AGENT")
+    parser.add_argument("--first", type=int, default=None, help="hold this many scenarios, spread over the suite")
+    parser.add_argument("--concurrency", type=int, default=2, help="conversations at once")
+    asked = parser.parse_args()
+    asked.pytest = ["-n", str(asked.concurrency)]
+    return asked
+
+
+def _items(first: int | None) -> list[str]:
+    """Node ids, as many as asked for, evenly spread over the files of the suite."""
+    found = [
+        f"{path.relative_to(ROOT)}::scenario[{scenario.item_id}]"
+        for path in sorted(SUITE.glob("*.yaml"))
+        if path.read_text(encoding="utf-8").startswith("voicebench:")
+        for scenario in load_suite(path).scenarios
+    ]
+    step = 1 if first is None else max(1, len(found) // first)
+    return found[::step][:first]
+
+
+def _over_the_wire(
+    name: str, items: Sequence[str], expected: dict[str, Result], how: Sequence[str], folder: Path
+) -> bool:
+    with ExitStack() as stack:
+        agent = stack.enter_context(double_process(name, SUITE / "travel.yaml"))
+        held = _hold(items, agent, how, folder / name)
+        late = [node for node in items if abs(_later(expected, held, node) or 0.0) > CLOSE_S]
+        alone = _hold(late, agent, [], folder / f"{name}_alone") if late else {}
+    other = [node for node in items if _tools(expected[_id(node)]) != _tools(held.get(_id(node)))]
+    later = [s for s in (_later(expected, held, node) for node in items) if s is not None]
+    print(f"\n{name}: {len(items) - len(other)} of {len(items)} items with the same scores of tools")
+    if later:
+        print(f"  first response later by {1000 * median(later):.0f} ms in the middle, {1000 * max(later):.0f} at most")
+    for node in other:
+        print(f"  {_id(node)}: {_tools(expected[_id(node)])} became {_tools(held.get(_id(node)))}")
+    for node in late:
+        again = _later(expected, alone, node)
+        print(f"  {_id(node)}: {_ms(_later(expected, held, node))} later; alone {_ms(again)}")
+    return not other
+
+
+def _hold(items: Sequence[str], agent: str, how: Sequence[str], reports: Path) -> dict[str, Result]:
+    measure_pytest(ROOT, *items, f"--agent={agent}", f"--voicebench-reports={reports}", *(how or ["-n", "0"]))
+    run = reports / (reports / "latest").read_text(encoding="utf-8").strip()
+    return {result.item_id: result for result in read_results(run).results}
+
+
+def _id(node: str) -> str:
+    return node.rpartition("[")[2].rstrip("]")
+
+
+def _tools(result: Result | None) -> Tools | str:
+    if result is None or result.scorecard is None:
+        return "nothing" if result is None else f"{result.outcome} ({result.error_kind}: {result.cause})"
+    card = result.scorecard
+    return Tools(
+        passed=card.passed,
+        tools_ok=card.tools_ok,
+        args_ok=card.args_ok,
+        f1_strict=card.f1_strict,
+        argument_accuracy=card.argument_accuracy,
+    )
+
+
+def _later(expected: dict[str, Result], held: dict[str, Result], node: str) -> float | None:
+    """Seconds by which the first response came later over the wire; None where either has none."""
+    cards = [runs[_id(node)].scorecard if _id(node) in runs else None for runs in (expected, held)]
+    before, after = (card.times.first_response_latency_s if card else None for card in cards)
+    return None if before is None or after is None else after - before
+
+
+def _ms(seconds: float | None) -> str:
+    return "unmeasured" if seconds is None else f"{1000 * seconds:+.0f} ms"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,164 @@
+"""What a conversation shows about the agent: pure functions from a conversation to lines of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from pytest_voicebench.checking.scenes import SILENCE_S, SceneName
+from pytest_voicebench.conversation import Call, Conversation, Span, Utterance, to_seconds
+from pytest_voicebench.validity import LATE_P99_S, blocks_were_late
+
+Verdict = Literal["works", "fails", "lacks", "unknown"]
+
+STOPS_WITHIN_S = 2.0
+"""An agent that is spoken to falls silent within this time, else it does not listen while it speaks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One line of the table. lacks: the agent does without, which is no fault; unknown: nothing could be seen."""
+
+    name: str
+    verdict: Verdict
+    told: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """A scene that was tried: its conversation with speech detected, or why there is none."""
+
+    conversation: Conversation | None = None
+    unsupported: str | None = None
+
+
+def findings(held: Mapping[SceneName, Held]) -> Iterator[Finding]:
+    """The table, in its order. Scenes that were not tried leave their lines unknown."""
+    for name, scene, see in _CHECKS:
+        of_scene = held.get(scene)
+        if of_scene is None:
+            yield Finding(name=name, verdict="unknown", told="not tried, since no connection came about")
+        elif of_scene.unsupported is not None:
+            yield Finding(name=name, verdict="lacks", told=of_scene.unsupported)
+        elif of_scene.conversation is not None:
+            verdict, told = _absence(of_scene.conversation) or see(of_scene.conversation)
+            yield Finding(name=name, verdict=verdict, told=told)
+    yield _faults(held)
+
+
+Seen = tuple[Verdict, str]
+
+
+def _absence(conversation: Conversation) -> Seen | None:
+    """What keeps anything from being seen: no connection, or a measurement that broke."""
+    problem = next((p for p in conversation.problems if p.kind != "agent"), None)
+    return ("fails", f"{problem.kind}: {problem.message}") if problem else None
+
+
+def _faults(held: Mapping[SceneName, Held]) -> Finding:
+    """What the agent itself said went wrong, in any of the conversations."""
+    conversations = [of_scene.conversation for of_scene in held.values() if of_scene.conversation]
+    told = dict.fromkeys(p.message for c in conversations for p in c.problems if p.kind == "agent")
+    return Finding(name="faults", verdict="fails" if told else "works", told="; ".join(told) or "none")
+
+
+def _connected(conversation: Conversation) -> Seen:
+    return "works", f"ready; clock {conversation.agent.clock}"
+
+
+def _paced(conversation: Conversation) -> Seen:
+    delivery = conversation.delivery
+    if delivery.sent_blocks < delivery.planned_blocks:
+        return "fails", f"took {delivery.sent_blocks} of {delivery.planned_blocks} blocks of speech"
+    if delivery.late_p99_s is None:
+        return "works", "on the virtual clock, every block in time"
+    late = f"blocks {1000 * delivery.late_p99_s:.1f} ms late at the 99th percentile"
+    if blocks_were_late(conversation):
+        return "fails", f"{late}; {1000 * LATE_P99_S:.0f} ms are allowed"
+    return "works", late
+
+
+def _answered(conversation: Conversation) -> Seen:
+    reply = _reply_to(conversation, conversation.turns[-1]) if conversation.turns else None
+    if reply is None:
+        return "fails", "no speech was heard after the user's end"
+    seconds = to_seconds(reply.start_ticks - conversation.turns[-1].end_ticks)
+    return "works", f"spoke {seconds:.2f} s after the user's end"
+
+
+def _tool_round_trip(conversation: Conversation) -> Seen:
+    taken = [call for call in conversation.counted_calls if call.acknowledged_ticks is not None]
+    if not taken:
+        return "fails", f"no call was answered; calls: {_names(conversation.counted_calls)}"
+    at = taken[0].acknowledged_ticks or 0
+    after = next((s for s in conversation.agent_speech or () if s.end_ticks > at), None)
+    if after is None:
+        return "fails", f"{taken[0].name} was answered, and nothing was said after it"
+    return "works", f"{taken[0].name} {taken[0].status}, and speech after it"
+
+
+def _two_calls(conversation: Conversation) -> Seen:
+    calls = conversation.counted_calls
+    taken = [call for call in calls if call.acknowledged_ticks is not None]
+    if len(taken) < 2:
+        return "fails", f"two calls are asked for; answered: {_names(taken)}"
+    together = len({call.response_id for call in taken}) == 1 and taken[0].response_id is not None
+    return "works", f"{_names(taken)}, {'in one response' if together else 'one after the other'}"
+
+
+def _barge_in(conversation: Conversation) -> Seen:
+    if len(conversation.turns) < 2:
+        return "unknown", "the agent was never heard, so nobody could cut in"
+    cut = conversation.turns[1]
+    spoken = next((s for s in conversation.agent_speech or () if s.start_ticks < cut.start_ticks < s.end_ticks), None)
+    if spoken is None:
+        return "unknown", "the reply was over when the user cut in"
+    seconds = to_seconds(spoken.end_ticks - cut.start_ticks)
+    told = f"fell silent {seconds:.2f} s after the user cut in"
+    return ("works", told) if seconds <= STOPS_WITHIN_S else ("fails", f"spoke on for {seconds:.2f} s")
+
+
+def _silence(conversation: Conversation) -> Seen:
+    verdict, told = _answered(conversation)
+    if conversation.ended == "line_closed":
+        return "fails", f"the line closed at {to_seconds(conversation.duration_ticks):.1f} s"
+    begin = conversation.turns[0].start_ticks if conversation.turns else 0
+    early = sum(s.start_ticks < begin for s in conversation.agent_speech or ())
+    unasked = f"; spoke unasked {early} times before" if early > 1 else ""
+    return verdict, f"after {SILENCE_S:.0f} s of silence {told}{unasked}"
+
+
+def _usage(conversation: Conversation) -> Seen:
+    counts = ", ".join(f"{name} {value:g}" for name, value in sorted(conversation.usage.items()))
+    return ("works", counts) if counts else ("lacks", "the agent counts nothing, so nothing can be priced")
+
+
+def _transcripts(conversation: Conversation) -> Seen:
+    speakers = {t.speaker for t in conversation.transcripts if t.text.strip()}
+    if not speakers:
+        return "lacks", "no texts; --voicebench-words=recognise writes down what is heard"
+    return "works", f"texts of {' and '.join(sorted(speakers))}"
+
+
+def _reply_to(conversation: Conversation, turn: Utterance) -> Span | None:
+    return next((s for s in conversation.agent_speech or () if s.start_ticks >= turn.end_ticks), None)
+
+
+def _names(calls: tuple[Call, ...] | list[Call]) -> str:
+    return ", ".join(call.name for call in calls) or "none"
+
+
+_CHECKS: tuple[tuple[str, SceneName, Callable[[Conversation], Seen]], ...] = (
+    ("connect", "request", _connected),
+    ("pacing", "request", _paced),
+    ("one turn", "request", _answered),
+    ("tool round trip", "request", _tool_round_trip),
+    ("transcripts", "request", _transcripts),
+    ("usage", "request", _usage),
+    ("reconnect", "two_calls", _connected),
+    ("two calls", "two_calls", _two_calls),
+    ("barge-in", "barge_in", _barge_in),
+    ("long silence", "silence", _silence),
+    ("inject", "inject", _answered),
+)

@@ -1,0 +1,81 @@
+"""`check-agent NAME[,key=value...]`: five short conversations, and a table of what works."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from pytest_voicebench.agents.information import NoInformation, read_info
+from pytest_voicebench.agents.naming import AgentNameError, AgentSpec, build_agent, check_hosted, parse_agent
+from pytest_voicebench.agents.protocol import Agent
+from pytest_voicebench.checking.findings import Finding, Verdict, findings
+from pytest_voicebench.checking.run import hold_scenes
+from pytest_voicebench.checking.scenes import SceneName, scenes
+from pytest_voicebench.clock import VirtualTimeError
+from pytest_voicebench.conversation import AgentInfo
+from pytest_voicebench.scenario import Scenario
+from pytest_voicebench.writers.plain_text import encodable, one_line
+
+DESCRIPTION = """
+Connect to an agent, as --agent of pytest names it, and hold five short conversations: a request, one with two calls,
+one in which the user cuts in, one after a long silence, one with a text for its context. Exit status 0: nothing fails;
+1: something fails or could not be seen; 2: there is no such agent.
+"""
+
+_COUNTED: Mapping[Verdict, str] = {
+    "works": "work",
+    "fails": "fail",
+    "lacks": "are done without",
+    "unknown": "were not seen",
+}
+_WORDS: Mapping[Verdict, str] = {"works": "works", "fails": "FAILS", "lacks": "does without", "unknown": "not seen"}
+
+
+def run(argv: list[str]) -> int:
+    """Print the table; exit status as `DESCRIPTION` says."""
+    parser = argparse.ArgumentParser(prog="python -m pytest_voicebench check-agent", description=DESCRIPTION)
+    parser.add_argument("agent", metavar="NAME[,key=value...]", help="a shipped agent, or module:attribute of your own")
+    text: str = parser.parse_args(argv).agent
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())  # for `module:attribute`, as in pytest
+    try:
+        spec = parse_agent(text)
+        check_hosted(spec)
+        held = hold_scenes(scenes(), lambda scenario: _agent(spec, scenario), _tell)
+        table = tuple(findings(held))
+        first = next(iter(held.values())).conversation
+    except (AgentNameError, NoInformation, VirtualTimeError, LookupError) as error:
+        print(one_line(f"check-agent: {error}"), file=sys.stderr)
+        return 2
+    if first is not None:
+        print(encodable(one_line(_heading(first.agent)), sys.stdout.encoding))
+    for line in _lines(table):
+        print(encodable(one_line(line), sys.stdout.encoding))
+    return 1 if any(finding.verdict in ("fails", "unknown") for finding in table) else 0
+
+
+def _agent(spec: AgentSpec, scenario: Scenario) -> Agent:
+    agent = build_agent(spec, scenario)
+    read_info(agent)  # its author's mistake is one line, before a thread stumbles over it
+    return agent
+
+
+def _tell(name: SceneName, at_s: float) -> None:
+    """Show how far a conversation is, where somebody watches."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{name.replace('_', ' ')}, {at_s:.0f} s\r", end="", file=sys.stderr, flush=True)
+
+
+def _heading(info: AgentInfo) -> str:
+    settings = ", ".join(f"{name}={value}" for name, value in info.settings.items() if value is not None)
+    return " ".join(part for part in (info.name, info.model, f"({settings})" if settings else "") if part)
+
+
+def _lines(table: Sequence[Finding]) -> list[str]:
+    width = max(len(finding.name) for finding in table)
+    shown = [f"{f.name:<{width}}  {_WORDS[f.verdict]:<12}  {f.told}" for f in table]
+    counts = Counter(finding.verdict for finding in table)
+    return [*shown, ", ".join(f"{counts[verdict]} {word}" for verdict, word in _COUNTED.items() if counts[verdict])]

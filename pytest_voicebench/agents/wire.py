@@ -219,7 +219,7 @@ async def open_wire(
             logger=_QUIET,
         )
     except (OSError, WebSocketException, EOFError, ValueError) as error:
-        refused = refusal(error, where, secret)
+        refused = _refusal(error, where, secret)
         log.note(str(refused))
         raise refused from None
     log.note(f"connected to {where}")
@@ -261,13 +261,12 @@ def is_private(url: str) -> bool:
     return parts.scheme == "wss" or parts.hostname in ("localhost", "127.0.0.1", "::1")
 
 
-def refusal(error: Exception, where: str, secret: Secret | None = None) -> Unreachable:
+def _refusal(error: Exception, where: str, secret: Secret | None) -> Unreachable:
     """Why no connection came about, in one line."""
     scrub = secret.scrub if secret else str
     match error:
-        case InvalidStatus(response=response):
-            body, after = bytes(response.body or b""), response.headers.get("Retry-After", "")
-            return http_refusal(response.status_code, body, where, retry_after=after, secret=secret)
+        case InvalidStatus():
+            return _http_refusal(error, where, secret)
         case TimeoutError():
             return Unreachable("timeout", f"{where}: no connection within {OPEN_TIMEOUT_S:.0f} s{_proxy_note()}")
         case socket.gaierror():
@@ -281,11 +280,9 @@ def refusal(error: Exception, where: str, secret: Secret | None = None) -> Unrea
     return Unreachable("rejected", f"{where}: no WebSocket there: {scrub(_short(str(error), 200))}")
 
 
-def http_refusal(
-    status: int, body: bytes, where: str, *, retry_after: str = "", secret: Secret | None = None
-) -> Unreachable:
-    """What a status that is no success means, in one line, with the message of an error in the body's JSON."""
-    told = _error_message(body)
+def _http_refusal(error: InvalidStatus, where: str, secret: Secret | None) -> Unreachable:
+    response = error.response
+    status, told = response.status_code, _error_message(bytes(response.body or b""))
     if secret:
         told = secret.scrub(told)
     kind: Refusal = "rejected"
@@ -297,8 +294,9 @@ def http_refusal(
         kind, meaning = "server_error", "the server failed"
     else:
         meaning = "not found: is the model or the path right?" if status == 404 else "refused"
+    after = response.headers.get("Retry-After", "")
     text = f"{where}: HTTP {status}, {meaning}" + (f" ({told})" if told else "")
-    return Unreachable(kind, text, float(retry_after) if retry_after.isdigit() else None)
+    return Unreachable(kind, text, float(after) if after.isdigit() else None)
 
 
 def _error_message(body: bytes) -> str:

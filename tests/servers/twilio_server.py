@@ -13,21 +13,19 @@ import base64
 import hashlib
 import hmac
 import http
-import os
 import sys
-import threading
-from contextlib import contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl
 
+from aiohttp import web
+from websockets.asyncio.server import serve
 from websockets.exceptions import ConnectionClosed
 
 from pytest_voicebench.audio import RATE_HZ
 from tests.servers.openai_script import recite
-from tests.servers.openai_server import listen
+from tests.servers.running import agent_behind, in_thread, until_input_closes
 from tests.servers.twilio_script import PhoneScript
 from tests.servers.twilio_session import PhoneSession
 
@@ -81,83 +79,46 @@ class PhoneDouble:
         with suppress(ConnectionClosed):
             await session.run()
 
-    def twiml(self, path: str, headers, form: dict[str, str]) -> tuple[int, str]:
-        """The voice URL's answer."""
+    async def announce(self, request: web.Request) -> web.Response:
+        """The voice URL."""
+        form = {name: str(value) for name, value in (await request.post()).items()}
         self.announced.append(form)
-        if not self.signed(headers, f"http://{self.host}:{self.voice_port}{path}", form):
-            return 403, "signature"
-        return self.script.voice_status, self.script.twiml.format(url=self.url, parameters=self.script.parameters)
+        if not self.signed(request.headers, str(request.url), form):
+            return web.Response(status=403, text="signature")
+        text = self.script.twiml.format(url=self.url, parameters=self.script.parameters)
+        return web.Response(status=self.script.voice_status, text=text, content_type="text/xml")
 
 
-@contextmanager
-def voice_page(double: PhoneDouble):
-    """Serve the voice URL."""
-
-    class Page(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            status, text = double.twiml(self.path, self.headers, dict(parse_qsl(body, keep_blank_values=True)))
-            self.send_response(status)
-            self.send_header("Content-Type", "text/xml")
-            self.send_header("Content-Length", str(len(text.encode())))
-            self.end_headers()
-            self.wfile.write(text.encode())
-
-        def log_message(self, *_words: object) -> None:
-            """Nothing."""
-
-    server = ThreadingHTTPServer((double.host, 0), Page)
-    double.voice_port = server.server_address[1]
-    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+@asynccontextmanager
+async def listen(double: PhoneDouble):
+    """Serve a double and its voice URL on ephemeral ports of the loopback interface."""
+    app = web.Application()
+    app.router.add_post("/voice", double.announce)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, double.host, 0).start()
+    double.voice_port = runner.addresses[0][1]
+    options = {"max_size": None, "compression": None, "close_timeout": 1}
     try:
-        yield
+        async with serve(double.talk, double.host, 0, process_request=double.check, **options) as server:
+            double.port = server.sockets[0].getsockname()[1]
+            yield
     finally:
-        server.shutdown()
-        server.server_close()
-
-
-@contextmanager
-def in_a_thread(serving):
-    """Keep the asynchronous context that a call of `serving` makes open on a loop of its own, until the block ends."""
-    loop, listening = asyncio.new_event_loop(), threading.Event()
-    stop: asyncio.Event = asyncio.Event()
-
-    async def main() -> None:
-        async with serving():
-            listening.set()
-            await stop.wait()
-
-    thread = threading.Thread(target=loop.run_until_complete, args=(main(),), daemon=True)
-    thread.start()
-    assert listening.wait(10)
-    try:
-        yield
-    finally:
-        loop.call_soon_threadsafe(stop.set)
-        thread.join(10)
-        loop.close()
+        await runner.cleanup()
 
 
 @contextmanager
 def twilio_server(script: PhoneScript | None = None, open_line=None, **more):
     """A double in a thread, until the block ends."""
     double = PhoneDouble(script=script or PhoneScript(), open_line=open_line or recite(), **more)
-    with voice_page(double), in_a_thread(lambda: listen(double)):
+    with in_thread(listen(double)):
         yield double
 
 
 async def main(agent_text: str, suite: Path | None) -> None:
-    """Serve until standard input closes. Who measures goes first: recognition must not make its blocks late."""
-    os.nice(10)
-    from pytest_voicebench.agents.naming import build_agent, parse_agent
-    from pytest_voicebench.loading import load_suite
-
-    tools = dict(load_suite(suite).info.tools) if suite else {}
-    agent = build_agent(parse_agent(agent_text), None)
-    double = PhoneDouble(script=PhoneScript(), open_line=agent.connect, input_hz=agent.info.input_hz, tools=tools)
-    async with listen(double):
-        print(double.port, flush=True)
-        await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+    """Serve until standard input closes."""
+    double = PhoneDouble(script=PhoneScript(), **agent_behind(agent_text, suite))
+    await until_input_closes(double, listen(double))
 
 
 if __name__ == "__main__":

@@ -176,23 +176,44 @@ async def _say_goodbye(line: StreamLine) -> None:
             await line.close()
 
 
-def build(**settings: str | float | bool) -> Twilio:
+def build(
+    *,
+    url: str = Twilio.url,
+    voice_url: str = Twilio.voice_url,
+    dialect: str = Twilio.dialect,
+    caller: str | int = Twilio.caller,
+    called: str | int = Twilio.called,
+    account_sid: str = Twilio.account_sid,
+    tools: str = Twilio.tools,
+    tools_public_url: str = Twilio.tools_public_url,
+    **parameter_NAME: str | float | bool,  # noqa: N803 - as the settings are written
+) -> Twilio:
     """The agent from settings as they are typed: those that begin with `parameter_` become custom parameters.
 
     A telephone number, which is read as a whole number, gets its plus back. Raises ValueError for an unknown setting.
     """
-    known = [f.name for f in fields(Twilio) if f.init and f.name != "parameters"]
-    own = {name: value for name, value in settings.items() if not name.startswith(_PREFIX)}
-    for name, value in own.items():
-        if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f" (did you mean {close[0]!r}?)" if close else ""
-            raise ValueError(f"no setting {name!r}{hint}; its settings: {', '.join(known)}, {_PREFIX}NAME")
-        own[name] = f"+{value}" if name in ("caller", "called") and isinstance(value, int) else _text(value)
-    parameters = {n.removeprefix(_PREFIX): _text(v) for n, v in settings.items() if n.startswith(_PREFIX)}
-    return Twilio(**own, parameters=parameters)  # type: ignore[arg-type]
+    if unknown := [name for name in parameter_NAME if not name.startswith(_PREFIX)]:
+        known = [f.name for f in fields(Twilio) if f.init and f.name != "parameters"]
+        close = difflib.get_close_matches(unknown[0], known, n=1)
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        raise ValueError(f"no setting {unknown[0]!r}{hint}; its settings: {', '.join(known)}, {_PREFIX}NAME")
+    return Twilio(
+        url=_text(url),
+        voice_url=_text(voice_url),
+        dialect=_text(dialect),
+        caller=_number(caller),
+        called=_number(called),
+        account_sid=_text(account_sid),
+        tools=_text(tools),
+        tools_public_url=_text(tools_public_url),
+        parameters={name.removeprefix(_PREFIX): _text(value) for name, value in parameter_NAME.items()},
+    )
 
 
 def _text(value: str | float | bool) -> str:
     """A setting as it was typed, as near as can be told."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _number(value: str | int) -> str:
+    return f"+{value}" if isinstance(value, int) else value

@@ -6,19 +6,16 @@ import asyncio
 import base64
 import hashlib
 import hmac
-import importlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pytest_voicebench.agents.credentials import Secret
+from pytest_voicebench.agents.http_client import certificates, open_client
+from pytest_voicebench.agents.http_failures import failure, status_refusal
 from pytest_voicebench.agents.twilio.messages import Call
 from pytest_voicebench.agents.twilio.twiml import LARGEST, NoStream, Stream, read_stream
-from pytest_voicebench.agents.wire import Unreachable, http_refusal, refusal, shown_url
+from pytest_voicebench.agents.wire import Unreachable, shown_url
 from pytest_voicebench.agents.wire_log import WireLog
-
-if TYPE_CHECKING:
-    from aiohttp import StreamReader
 
 TIMEOUT_S = 15.0
 """How long Twilio waits for TwiML (twilio.com/docs/usage/webhooks)."""
@@ -65,49 +62,34 @@ def call_form(call: Call) -> dict[str, str]:
 
 async def announce(call: Call, url: str, *, secret: Secret | None, log: WireLog) -> Stream:
     """Ask the voice URL what to do with a call. No redirect is followed and no proxy used. Raises Unreachable."""
-    await asyncio.to_thread(importlib.import_module, "aiohttp")  # it takes a while, and other conversations go on
-    import aiohttp
-
     where, form = shown_url(url), call_form(call)
+    await asyncio.to_thread(certificates)
     log.sent({"event": "POST", "url": where, "form": form})
     try:
-        limit = aiohttp.ClientTimeout(total=TIMEOUT_S)
-        async with (
-            aiohttp.ClientSession(timeout=limit, trust_env=False) as session,
-            session.post(url, data=form, headers=signed_headers(secret, url, form), allow_redirects=False) as answer,
-        ):
-            status, body = answer.status, await _start_of(answer.content)
-            after = answer.headers.get("Retry-After", "")
+        status, headers, body = await _posted(url, form, secret)
         if not 200 <= status < 300:
-            raise http_refusal(status, body, where, retry_after=after, secret=secret)
+            raise status_refusal(status, "", where=where, headers=headers, secret=secret)
         stream = read_stream(body)
-    except (aiohttp.ClientError, OSError, ValueError) as error:
-        refused = _unanswered(error, where, secret)
-    except Unreachable as told:
-        refused = told
-    else:
-        log.received({"event": "TwiML", "stream": shown_url(stream.url), "parameters": sorted(stream.parameters)})
-        return stream
-    log.note(str(refused))
-    raise refused
+    except Exception as error:
+        told = Unreachable("rejected", f"{where}: {error}") if isinstance(error, NoStream) else error
+        refused = failure(told, where=where, limit_s=TIMEOUT_S, secret=secret)
+        log.note(str(refused))
+        raise refused from error
+    log.received({"event": "TwiML", "stream": shown_url(stream.url), "parameters": sorted(stream.parameters)})
+    return stream
 
 
-async def _start_of(content: StreamReader) -> bytes:
-    """The body, cut where TwiML would be too long anyhow."""
+async def _posted(url: str, form: Mapping[str, str], secret: Secret | None) -> tuple[int, Mapping[str, str], bytes]:
+    """Status, headers and body of the answer; of a body that is too long for TwiML, the beginning."""
+    headers = {"User-Agent": "pytest-voicebench", **signed_headers(secret, url, form)}
     body = b""
-    while len(body) <= LARGEST and (piece := await content.read(LARGEST)):
-        body += piece
-    return body
-
-
-def _unanswered(error: Exception, where: str, secret: Secret | None) -> Unreachable:
-    """Why there is no TwiML, in one line."""
-    if isinstance(error, NoStream):
-        return Unreachable("rejected", f"{where}: {secret.scrub(str(error)) if secret else error}")
-    if isinstance(error, TimeoutError):
-        return Unreachable("timeout", f"{where}: no TwiML within {TIMEOUT_S:.0f} s")
-    cause = getattr(error, "os_error", None) or getattr(error, "certificate_error", None)
-    if isinstance(cause or error, OSError):
-        return refusal(cause or error, where, secret)
-    told = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-    return Unreachable("rejected", f"{where}: no answer in HTTP: {secret.scrub(told) if secret else told}")
+    async with (
+        asyncio.timeout(TIMEOUT_S),
+        open_client() as client,
+        client.stream("POST", url, data=dict(form), headers=headers) as answer,
+    ):
+        async for piece in answer.aiter_bytes():
+            body += piece
+            if len(body) > LARGEST:
+                break
+        return answer.status_code, answer.headers, body

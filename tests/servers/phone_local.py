@@ -1,4 +1,4 @@
-"""The agent `local` as it hears through a telephone, on the virtual clock: `--agent=tests.servers.phone_local:build`."""
+"""`local` as it hears through a telephone, on the virtual clock: `--agent=tests.servers.phone_local:build`."""
 
 from __future__ import annotations
 

@@ -331,6 +331,22 @@ def test_a_port_that_is_taken_is_one_line_that_says_what_to_do():
     )
 
 
+def has_ipv6() -> bool:
+    with suppress(OSError), closing(socket.create_server(("::1", 0), family=socket.AF_INET6)):
+        return True
+    return False
+
+
+@pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6")
+def test_an_address_may_be_ipv6():
+    async def talk(host, client):
+        return host.url, (await client.get(f"{host.url}/tools")).status_code
+
+    (url, status), _ = hosted(talk, address="[::1]:0")
+    assert url.startswith("http://[::1]:")
+    assert status == 200
+
+
 @pytest.mark.parametrize("address", ["192.0.2.1:0", "no-such-host.invalid:0"])
 def test_an_address_that_is_not_ours_is_one_line(address):
     async def conversation():

@@ -40,6 +40,7 @@ class Session(Speaking):
         self.loud = self.quiet = 0
         self.tasks: list[asyncio.Task] = []
         self.resampler = StreamResampler(RATE_HZ, double.input_hz)
+        self.unheard = np.zeros(0, np.int16)
 
     async def run(self) -> None:
         if self.script.pings:
@@ -115,13 +116,13 @@ class Session(Speaking):
         self.appends += 1
         self.heard_samples += len(samples)
         await self.detect(samples)
-        if self.line is not None:
-            heard = self.resampler.feed(samples)
-            size = self.double.input_hz // 50
-            self.unheard = np.concatenate([getattr(self, "unheard", np.zeros(0, np.int16)), heard])
-            while len(self.unheard) >= size:
-                block, self.unheard = self.unheard[:size], self.unheard[size:]
-                await self.line.send(Audio(samples=block, rate_hz=self.double.input_hz))
+        self.unheard = np.concatenate([self.unheard, self.resampler.feed(samples)])
+        if self.line is None:  # what is said before the agent is there is kept for it, as a server does
+            return
+        size = self.double.input_hz // 50
+        while len(self.unheard) >= size:
+            block, self.unheard = self.unheard[:size], self.unheard[size:]
+            await self.line.send(Audio(samples=block, rate_hz=self.double.input_hz))
 
     async def detect(self, samples) -> None:
         """Speech begins after 60 ms of sound and ends after the silence that was asked for."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import socket
 import sys
 
@@ -70,7 +71,9 @@ def service(url: str, instructions: str, tools: list[FunctionSchema]) -> OpenAIR
         instructions=instructions, tools=tools, audio=events.AudioConfiguration(input=hearing)
     )
     settings = OpenAIRealtimeLLMService.Settings(model="gpt-realtime", session_properties=session)
-    return OpenAIRealtimeLLMService(api_key="sk-test", base_url=url, settings=settings)
+    return OpenAIRealtimeLLMService(
+        api_key=os.environ.get("OPENAI_API_KEY", "sk-test"), base_url=url, settings=settings
+    )
 
 
 @app.websocket("/ws")

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     import uvicorn
     from starlette.types import Receive, Scope, Send
 
+KEEPALIVE_S = 300
+"""How long an idle connection is kept: an agent must not find it closed in the moment in which it calls."""
+
 LAST_WORDS_S = 2
 """How long answers that are being written may take once the server stops."""
 
@@ -85,6 +88,7 @@ def _server(app: Any) -> uvicorn.Server:
         access_log=False,  # it would show tokens
         proxy_headers=False,
         server_header=False,
+        timeout_keep_alive=KEEPALIVE_S,
         timeout_graceful_shutdown=LAST_WORDS_S,
     )
     server = uvicorn.Server(config)

@@ -43,13 +43,14 @@ class McpSide:
                 started.set()
                 await stop.wait()
 
-        running = asyncio.ensure_future(run())
+        running, starting = asyncio.ensure_future(run()), asyncio.ensure_future(started.wait())
         try:
-            await started.wait()
+            await asyncio.wait({starting, running}, return_when=asyncio.FIRST_COMPLETED)
             yield
         finally:
             self._manager = None
             stop.set()
+            starting.cancel()
             await running
 
     async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -28,6 +28,8 @@ SHIPPED: Mapping[str, str] = {
     "gpt-realtime": "pytest_voicebench.agents.openai_realtime:GptRealtime",
     "grok": "pytest_voicebench.agents.openai_realtime:Grok",
     "local": "pytest_voicebench.agents.local:LocalAgent",
+    "moshi": "pytest_voicebench.agents.moshi:Moshi",
+    "personaplex": "pytest_voicebench.agents.moshi:PersonaPlex",
     "simulated": "pytest_voicebench.agents.simulated:build",
     "ultravox": "pytest_voicebench.agents.ultravox:Ultravox",
 }
@@ -37,9 +39,19 @@ NEEDS_SCENARIO = frozenset({"simulated"})
 """Shipped agents that are told, before the settings, the scenario: what the user will say and expect."""
 
 HOSTED = frozenset(
-    {"cascaded", "gemini-live-2.5", "gemini-live-3.1", "gemini-live-3.8", "gpt-realtime", "grok", "ultravox"}
+    {
+        "cascaded",
+        "gemini-live-2.5",
+        "gemini-live-3.1",
+        "gemini-live-3.8",
+        "gpt-realtime",
+        "grok",
+        "moshi",
+        "personaplex",
+        "ultravox",
+    }
 )
-"""Shipped agents that need a key: it is looked for before anything is collected."""
+"""Shipped agents behind a server: made once before anything is collected, so that what they lack is told at once."""
 
 ALIASES: Mapping[str, str] = {
     "gemini2_5": "gemini-live-2.5",

@@ -32,7 +32,7 @@ def test_two_scenarios_are_held_one_after_the_other_and_fail_for_want_of_calls(f
     assert outcomes(folder) == {"travel_01": ("failed", None), "travel_02": ("failed", None)}
     assert "search_flights" in text
     (shown,) = summary_of(folder)["agents"]
-    assert shown["info"]["settings"]["tools"] == "none"
+    assert shown["settings"]["tools"] == "none"
     assert len(double.sessions) == 2
     for result in read_results(latest_run(folder)).results:
         talk = json.loads((latest_run(folder) / "items" / result.item_id / "conversation.json").read_text())

@@ -75,6 +75,7 @@ CASES = {
     "whole_texts": case(whole_texts=True),
     "sound_first": case(text_first=False),
     "no_states": case(no_states=True),
+    "sound_greets": case(greets=False, first=[{"binary": bytes(960)}]),
     "late_transcript": case(late_transcript=True),
     "late_twice": case(late_transcript=True, turns=TWICE, steps=TWO),
     "two_calls": Case(turns=((SEARCH, ROME, Say()),)),
@@ -155,7 +156,7 @@ def held(tmp_path_factory):
 WHOLE = ["whole", "paced", "odd", "twice", "unknown", "hums", "unnumbered", "whole_texts", "sound_first", "no_states"]
 
 
-@pytest.mark.parametrize("name", [*WHOLE, "late_transcript", "slow_tool"])
+@pytest.mark.parametrize("name", [*WHOLE, "sound_greets", "late_transcript", "slow_tool"])
 def test_a_whole_conversation_is_held_with_every_oddity(held, name):
     talk = held[name].talk
     assert held[name].told() == []

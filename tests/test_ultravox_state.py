@@ -200,6 +200,15 @@ def test_a_tool_that_had_no_answer_within_its_limit_is_told_once(answered_s):
         assert told[0].message.startswith("search had no answer within 2.5s, the limit that was asked for")
 
 
+def test_a_call_that_is_sent_again_after_its_answer_is_not_waited_for():
+    call = Call()
+    call.told(invoked())
+    call.answer([ToolResult(call_id="i1", name="search", result={})])
+    call.told(invoked())
+    call.at_s = 9.0
+    assert call.told(THINKS) == []
+
+
 def test_a_text_for_the_context_asks_for_no_reply():
     call = Call()
     call.inject("The gate is B4.")

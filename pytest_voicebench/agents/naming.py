@@ -29,6 +29,8 @@ SHIPPED: Mapping[str, str] = {
     "grok": "pytest_voicebench.agents.openai_realtime:Grok",
     "livekit": "pytest_voicebench.agents.livekit:LiveKit",
     "local": "pytest_voicebench.agents.local:LocalAgent",
+    "moshi": "pytest_voicebench.agents.moshi:Moshi",
+    "personaplex": "pytest_voicebench.agents.moshi:PersonaPlex",
     "simulated": "pytest_voicebench.agents.simulated:build",
     "twilio": "pytest_voicebench.agents.twilio:build",
     "ultravox": "pytest_voicebench.agents.ultravox:Ultravox",

@@ -153,18 +153,21 @@ class Wire:
         """The first object for which `found` holds; others are passed over. Raises Unreachable as `first` does."""
         return await self.first(self.receive(), found, what)
 
-    async def first(self, frames: AsyncIterator[Frame], found: Callable[[Frame], bool], what: str) -> Frame:
+    async def first(
+        self, frames: AsyncIterator[Frame], found: Callable[[Frame], bool], what: str, limit_s: float | None = None
+    ) -> Frame:
         """The first of these frames for which `found` holds; others are passed over.
 
-        Raises Unreachable when it does not come within HANDSHAKE_TIMEOUT_S, or the line ends before it.
+        Raises Unreachable when it does not come within the limit (HANDSHAKE_TIMEOUT_S), or the line ends before it.
         """
+        limit_s = HANDSHAKE_TIMEOUT_S if limit_s is None else limit_s
         try:
-            async with asyncio.timeout(HANDSHAKE_TIMEOUT_S):
+            async with asyncio.timeout(limit_s):
                 async for frame in frames:
                     if found(frame):
                         return frame
         except TimeoutError:
-            raise Unreachable("timeout", f"no {what} within {HANDSHAKE_TIMEOUT_S:.0f} s") from None
+            raise Unreachable("timeout", f"no {what} within {limit_s:.0f} s") from None
         except WireBroken as broken:
             raise Unreachable("rejected", f"before {what}: {broken}") from None
         raise Unreachable("rejected", f"the server hung up before {what}")

@@ -45,6 +45,7 @@ class CallState:
         self._plays_until_s = 0.0
         self._final: set[str] = set()
         self._unnumbered = 0
+        self._known: set[str] = set()
         self._invoked: dict[str, tuple[str, float]] = {}  # calls without an answer: their tool, and since when
         self.over = False
 
@@ -152,7 +153,9 @@ class CallState:
         parameters = event.get("parameters", {})
         arguments = parameters if isinstance(parameters, dict | str) else json.dumps(parameters)
         call_id, name = _text(event, "invocationId"), _text(event, "toolName")
-        self._invoked[call_id] = (name, self._now_s())
+        if call_id not in self._known:  # else it is sent again, and answered only once
+            self._known.add(call_id)
+            self._invoked[call_id] = (name, self._now_s())
         return [ToolCall(call_id=call_id, name=name, arguments=arguments)]
 
     def _ended(self, _: Event) -> list[AgentEvent]:

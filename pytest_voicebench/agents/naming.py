@@ -30,6 +30,7 @@ SHIPPED: Mapping[str, str] = {
     "livekit": "pytest_voicebench.agents.livekit:LiveKit",
     "local": "pytest_voicebench.agents.local:LocalAgent",
     "simulated": "pytest_voicebench.agents.simulated:build",
+    "ultravox": "pytest_voicebench.agents.ultravox:Ultravox",
 }
 """Shipped agents: what takes the settings and gives the agent."""
 
@@ -37,7 +38,7 @@ NEEDS_SCENARIO = frozenset({"simulated"})
 """Shipped agents that are told, before the settings, the scenario: what the user will say and expect."""
 
 HOSTED = frozenset(
-    {"cascaded", "gemini-live-2.5", "gemini-live-3.1", "gemini-live-3.8", "gpt-realtime", "grok", "livekit"}
+    {"cascaded", "gemini-live-2.5", "gemini-live-3.1", "gemini-live-3.8", "gpt-realtime", "grok", "livekit", "ultravox"}
 )
 """Shipped agents that need a key, or a file: it is looked for before anything is collected."""
 
@@ -50,6 +51,7 @@ VIAS: Mapping[str, Mapping[str, str]] = {
         "gemini-live-3.8": f"{_VIA_LIVEKIT}:Gemini38ViaLiveKit",
         "gpt-realtime": f"{_VIA_LIVEKIT}:GptRealtimeViaLiveKit",
         "grok": f"{_VIA_LIVEKIT}:GrokViaLiveKit",
+        "ultravox": f"{_VIA_LIVEKIT}:UltravoxViaLiveKit",
     },
 }
 """For the setting `via` of shipped agents: what takes the other settings and gives the same system, deployed so."""

@@ -1,4 +1,4 @@
-"""One WebSocket to a provider that speaks JSON: opened with a deadline, logged, and every way it fails in one line."""
+"""One WebSocket to a provider: opened with a deadline, logged, and every way it fails in one line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -21,6 +21,7 @@ from pytest_voicebench.agents.protocol import AgentAbsent
 from pytest_voicebench.agents.wire_log import WireLog
 
 Json = Any
+Frame = TypeVar("Frame")
 
 OPEN_TIMEOUT_S = 10.0
 HANDSHAKE_TIMEOUT_S = 10.0
@@ -66,7 +67,10 @@ class Garbled(WireBroken):
 
 
 class Wire:
-    """An open WebSocket of JSON objects. Sending on a closed one does nothing: receiving says what became of it."""
+    """An open WebSocket of JSON objects, and of bytes where the protocol has them.
+
+    Sending on a closed one does nothing: receiving says what became of it.
+    """
 
     def __init__(
         self, connection: ClientConnection, log: WireLog, secret: Secret | None, *, json_in_binary: bool = False
@@ -86,20 +90,41 @@ class Wire:
         self._log.sent(event)
         return True
 
+    async def send_bytes(self, data: bytes) -> bool:
+        """Send one binary frame, and say whether it left."""
+        try:
+            await self._connection.send(data)
+        except ConnectionClosed:
+            return False
+        self._log.sent(_shown_bytes(data))
+        return True
+
     async def receive(self) -> AsyncIterator[dict[str, Json]]:
-        """Objects until the server hangs up. Raises WireBroken for any other end."""
-        while True:
-            try:
-                frame = await self._connection.recv()
-            except ConnectionClosed as closed:
-                if self._left:
-                    return
-                told = self.scrubbed(_told_end(closed))
-                self._log.note(told)
-                if closed.rcvd is not None and closed.rcvd.code in ENDED_WELL:
-                    return
-                raise WireBroken(told, closed.rcvd.code if closed.rcvd else None) from None
+        """Objects until the server hangs up. Raises WireBroken for any other end, Garbled for what is no object."""
+        while (frame := await self._frame()) is not None:
             yield self._read(frame)
+
+    async def receive_mixed(self) -> AsyncIterator[dict[str, Json] | bytes]:
+        """As `receive`, for protocols with binary frames: these come as they are."""
+        while (frame := await self._frame()) is not None:
+            if isinstance(frame, bytes):
+                self._log.received(_shown_bytes(frame))
+                yield frame
+            else:
+                yield self._read(frame)
+
+    async def _frame(self) -> str | bytes | None:
+        """The next frame; None when the server has hung up. Raises WireBroken for any other end."""
+        try:
+            return await self._connection.recv()
+        except ConnectionClosed as closed:
+            if self._left:
+                return None
+            told = self.scrubbed(_told_end(closed))
+            self._log.note(told)
+            if closed.rcvd is not None and closed.rcvd.code in ENDED_WELL:
+                return None
+            raise WireBroken(told, closed.rcvd.code if closed.rcvd else None) from None
 
     def _read(self, frame: str | bytes) -> dict[str, Json]:
         if isinstance(frame, bytes) and self._json_in_binary:
@@ -118,15 +143,19 @@ class Wire:
         return event
 
     async def wait_for(self, found: Callable[[dict[str, Json]], bool], what: str) -> dict[str, Json]:
-        """The first event for which `found` holds; others are passed over.
+        """The first object for which `found` holds; others are passed over. Raises Unreachable as `first` does."""
+        return await self.first(self.receive(), found, what)
+
+    async def first(self, frames: AsyncIterator[Frame], found: Callable[[Frame], bool], what: str) -> Frame:
+        """The first of these frames for which `found` holds; others are passed over.
 
         Raises Unreachable when it does not come within HANDSHAKE_TIMEOUT_S, or the line ends before it.
         """
         try:
             async with asyncio.timeout(HANDSHAKE_TIMEOUT_S):
-                async for event in self.receive():
-                    if found(event):
-                        return event
+                async for frame in frames:
+                    if found(frame):
+                        return frame
         except TimeoutError:
             raise Unreachable("timeout", f"no {what} within {HANDSHAKE_TIMEOUT_S:.0f} s") from None
         except WireBroken as broken:
@@ -268,6 +297,11 @@ def _error_message(body: bytes) -> str:
     except (ValueError, KeyError, TypeError, RecursionError):
         return ""
     return _short(message, 200) if isinstance(message, str) else ""
+
+
+def _shown_bytes(data: bytes) -> dict[str, Json]:
+    """A binary frame as the log has it: frames of one length in a row are one row."""
+    return {"binary": f"<{len(data)} bytes>"}
 
 
 def _told_end(closed: ConnectionClosed) -> str:

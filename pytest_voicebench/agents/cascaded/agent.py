@@ -13,6 +13,7 @@ from pytest_voicebench.agents.cascaded.ears import HEARD_HZ, ears_flaw, open_ear
 from pytest_voicebench.agents.cascaded.endpoints import Service, open_endpoints
 from pytest_voicebench.agents.cascaded.line import CascadedLine, TurnTaking
 from pytest_voicebench.agents.credentials import Secret, find_key, need_key
+from pytest_voicebench.agents.http_client import is_private, url_flaw
 from pytest_voicebench.agents.protocol import Line, Setup
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.conversation import AgentInfo
@@ -64,7 +65,7 @@ class Cascaded:
             if not isinstance(value, str) or not value or not value.isprintable():
                 raise ValueError(f"{name} must be text, not {value!r}")
         for name, url in self._urls().items():
-            if flaw := _url_flaw(url):
+            if flaw := url_flaw(url, "an OpenAI-compatible endpoint: https://HOST/v1 or http://HOST:PORT/v1"):
                 raise ValueError(f"{name} {flaw}")
         if flaw := ears_flaw(self.vad):
             raise ValueError(flaw)
@@ -87,11 +88,9 @@ class Cascaded:
         return {name: getattr(self, name) or self.url for name in ("stt_url", "llm_url", "tts_url")}
 
     def _key_for(self, url: str) -> Secret | None:
-        parts = urlsplit(url)
-        if parts.hostname == _OWN_HOST:
+        if urlsplit(url).hostname == _OWN_HOST:
             return need_key(self.VARIABLES)
-        private = parts.scheme == "https" or parts.hostname in ("localhost", "127.0.0.1", "::1")
-        return find_key(self.VARIABLES) if private else None
+        return find_key(self.VARIABLES) if is_private(url) else None
 
     @property
     def info(self) -> AgentInfo:
@@ -159,17 +158,3 @@ class Cascaded:
 
     def _service(self, what: str, url: str, model: str, options: Mapping[str, object]) -> Service:
         return Service(what=what, url=url, model=model, secret=self._secrets[url], options=options)
-
-
-def _url_flaw(url: object) -> str | None:
-    """What is wrong with the address of an endpoint, or None."""
-    try:
-        parts = urlsplit(url) if isinstance(url, str) else urlsplit("")
-        fine = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
-        fine = False
-    if not fine or not isinstance(url, str) or not url.isascii() or not url.isprintable() or " " in url:
-        return "must be the address of an OpenAI-compatible endpoint: https://HOST/v1 or http://HOST:PORT/v1"
-    if parts.username or parts.password or parts.query:
-        return "must not hold a user, password or query"
-    return None

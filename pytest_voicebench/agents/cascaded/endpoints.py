@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import functools
 import importlib
-import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pytest_voicebench.agents.cascaded.failures import TooLarge, failure
 from pytest_voicebench.agents.credentials import Secret
+from pytest_voicebench.agents.http_client import certificates, open_client
+from pytest_voicebench.agents.http_failures import failure
 from pytest_voicebench.agents.openai_realtime.usage import usage_counts
 from pytest_voicebench.agents.wire import Unreachable, shown_url
 from pytest_voicebench.agents.wire_log import WireLog
@@ -26,14 +26,8 @@ Json = Any
 MOST_CHARACTERS = 200_000
 """Of one transcript, or of one answer of the model with its calls."""
 
-LARGEST_ANSWER = 16 * 2**20
-"""Bytes of one body; four minutes of sound are 11 MiB."""
-
 PIECE_BYTES = RATE_HZ * 2 // 10
 """A tenth of a second of 24 kHz PCM."""
-
-KEPT_OPEN_S = 600.0
-"""A connection outlives any pause of a conversation: opening one anew would count as the service's slowness."""
 
 _NO_KEY = "none"  # the SDK wants one; a server that needs none ignores it
 
@@ -212,52 +206,10 @@ def _load() -> None:
     """Import what the SDK loads late: it takes a second, and would count as the first answer's slowness."""
     for name in ("chat.completions", "audio.transcriptions", "audio.speech", "models"):
         importlib.import_module(f"openai.resources.{name}")
-    _certificates()
+    certificates()
 
 
 def _client(url: str, key: str, limit_s: float) -> AsyncOpenAI:
     import openai
 
-    transport = openai.DefaultAsyncHttpxClient(
-        trust_env=False,
-        follow_redirects=False,
-        verify=_certificates(),
-        limits=_http().Limits(keepalive_expiry=KEPT_OPEN_S),
-        event_hooks={"response": [_limit]},
-    )
-    return openai.AsyncOpenAI(api_key=key, base_url=url, max_retries=0, timeout=limit_s, http_client=transport)
-
-
-async def _limit(response: Any) -> None:
-    """Let no more of a body through than LARGEST_ANSWER: reading what is longer holds up every conversation."""
-    whole = response.stream
-
-    class Limited(_http().AsyncByteStream):  # type: ignore[misc]
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            size = 0
-            async for piece in whole:
-                size += len(piece)
-                if size > LARGEST_ANSWER:
-                    raise TooLarge(f"an answer of more than {LARGEST_ANSWER // 2**20} MiB")
-                yield piece
-
-        async def aclose(self) -> None:
-            await whole.aclose()
-
-    response.stream = Limited()
-
-
-@functools.cache
-def _http() -> Any:
-    """The library below the SDK: httpx or its successor, as the SDK's version has it."""
-    import openai
-
-    (name,) = {c.__module__ for c in openai.DefaultAsyncHttpxClient.__mro__ if c.__name__ == "AsyncClient"}
-    return importlib.import_module(name.partition(".")[0])
-
-
-@functools.cache
-def _certificates() -> ssl.SSLContext:
-    """Read once: it takes 50 ms, in which every conversation of the process would stand still."""
-    context: ssl.SSLContext = _http().create_ssl_context()
-    return context
+    return openai.AsyncOpenAI(api_key=key, base_url=url, max_retries=0, timeout=limit_s, http_client=open_client())

@@ -24,6 +24,7 @@ from pytest_voicebench.agents.livekit.messages import WIRE_HZ
 from pytest_voicebench.agents.openai_realtime import GptRealtime, Grok
 from pytest_voicebench.agents.protocol import Line, Setup
 from pytest_voicebench.agents.tool_host import LOOPBACK, address_flaw
+from pytest_voicebench.agents.ultravox import Ultravox
 from pytest_voicebench.conversation import AgentInfo
 
 Json = Any
@@ -171,6 +172,25 @@ class Gemini31ViaLiveKit(_Gemini, Gemini31):
 @dataclass(frozen=True, kw_only=True)
 class Gemini38ViaLiveKit(_Gemini, Gemini38):
     """`gemini-live-3.8` by livekit-plugins-google (see Gemini38)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UltravoxViaLiveKit(Deployed, Ultravox):
+    """`ultravox` by livekit-plugins-ultravox (see Ultravox), which leaves turn detection to the server's defaults."""
+
+    CANNOT: ClassVar[tuple[str, ...]] = (
+        "turn_endpoint_delay_s",
+        "minimum_turn_duration_s",
+        "minimum_interruption_duration_s",
+        "frame_activation_threshold",
+        "client_buffer_size_ms",
+        "tool_timeout_s",
+    )
+
+    def asked_of_livekit(self) -> Mapping[str, Json]:
+        """The system and its settings, for our own agent."""
+        names = ("url", "model", "voice", "temperature", "language_hint", "first_speaker", "max_duration_s")
+        return {"system": "ultravox", **{name: getattr(self, name) for name in names}}
 
 
 @dataclass(frozen=True, kw_only=True)

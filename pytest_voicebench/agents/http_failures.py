@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_voicebench.agents.credentials import Secret
@@ -43,7 +43,7 @@ def failure(error: Exception, *, where: str, limit_s: float, secret: Secret | No
         case OSError() | EOFError():
             found = Unreachable("refused", f"{where}: {BROKEN_OFF}")
         case _ if type(error).__module__.partition(".")[0] in _LINE:
-            found = Unreachable("refused", f"{where}: {BROKEN_OFF}")
+            found = _unconnected(error, where)
         case _:
             found = Unreachable("rejected", f"{where}: the answer cannot be read ({type(error).__name__}: {told})")
     if secret is None:
@@ -52,7 +52,16 @@ def failure(error: Exception, *, where: str, limit_s: float, secret: Secret | No
 
 
 def _refused(error: Any, where: str, secret: Secret | None) -> Unreachable:
-    status = int(error.status_code)
+    body = error.body
+    message = body.get("message") if isinstance(body, dict) else None
+    told = message if isinstance(message, str) else ""
+    return status_refusal(int(error.status_code), told, where=where, headers=error.response.headers, secret=secret)
+
+
+def status_refusal(
+    status: int, told: str, *, where: str, headers: Mapping[str, str], secret: Secret | None
+) -> Unreachable:
+    """A request that was answered with an error. `told` is the service's own message, if it gave one."""
     kind: Refusal = "rejected"
     if status in (401, 403):
         kind, meaning = "unauthorized", f"the key of {secret.variable} is refused" if secret else "a key is asked for"
@@ -62,11 +71,9 @@ def _refused(error: Any, where: str, secret: Secret | None) -> Unreachable:
         kind, meaning = "server_error", "the server failed"
     else:
         meaning = "not found: is the model or the path right?" if status == 404 else "refused"
-    body = error.body
-    message = body.get("message") if isinstance(body, dict) else None
-    told = f" ({_short(message, 200)})" if isinstance(message, str) and message else ""
-    after = error.response.headers.get("Retry-After", "")
-    return Unreachable(kind, f"{where}: HTTP {status}, {meaning}{told}", float(after) if after.isdigit() else None)
+    after = headers.get("Retry-After", "")
+    text = f"{where}: HTTP {status}, {meaning}" + (f" ({_short(told, 200)})" if told else "")
+    return Unreachable(kind, secret.scrub(text) if secret else text, float(after) if after.isdigit() else None)
 
 
 def _unconnected(error: Exception, where: str) -> Unreachable:

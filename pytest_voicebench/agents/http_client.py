@@ -1,0 +1,84 @@
+"""HTTP as a measurement needs it: no proxy, no redirect, no endless body, and certificates that are read once."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import ssl
+from collections.abc import AsyncIterator
+from typing import Any
+from urllib.parse import urlsplit
+
+from pytest_voicebench.agents.http_failures import TooLarge
+
+LARGEST_ANSWER = 16 * 2**20
+"""Bytes of one body; four minutes of sound are 11 MiB."""
+
+KEPT_OPEN_S = 600.0
+"""A connection outlives any pause of a conversation: opening one anew would count as the service's slowness."""
+
+
+def open_client() -> Any:
+    """An asynchronous client (httpx or its successor), to be used with `async with`, or by the openai SDK."""
+    import openai
+
+    return openai.DefaultAsyncHttpxClient(
+        trust_env=False,
+        follow_redirects=False,
+        verify=certificates(),
+        limits=_library().Limits(keepalive_expiry=KEPT_OPEN_S),
+        event_hooks={"response": [_limit]},
+    )
+
+
+async def _limit(response: Any) -> None:
+    """Let no more of a body through than LARGEST_ANSWER: reading what is longer holds up every conversation."""
+    whole = response.stream
+
+    class Limited(_library().AsyncByteStream):  # type: ignore[misc]
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            size = 0
+            async for piece in whole:
+                size += len(piece)
+                if size > LARGEST_ANSWER:
+                    raise TooLarge(f"an answer of more than {LARGEST_ANSWER // 2**20} MiB")
+                yield piece
+
+        async def aclose(self) -> None:
+            await whole.aclose()
+
+    response.stream = Limited()
+
+
+@functools.cache
+def _library() -> Any:
+    """What the openai SDK uses: httpx or its successor, as the SDK's version has it."""
+    import openai
+
+    (name,) = {c.__module__ for c in openai.DefaultAsyncHttpxClient.__mro__ if c.__name__ == "AsyncClient"}
+    return importlib.import_module(name.partition(".")[0])
+
+
+@functools.cache
+def certificates() -> ssl.SSLContext:
+    """Those of the system. Reading them takes 50 ms, in which every conversation of the process would stand still."""
+    context: ssl.SSLContext = _library().create_ssl_context()
+    return context
+
+
+def url_flaw(url: object, example: str) -> str | None:
+    """What is wrong with the address of an endpoint, to be said after the setting's name; None if nothing is."""
+    try:
+        parts = urlsplit(url) if isinstance(url, str) else urlsplit("")
+        fine = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        fine = False
+    if not fine or not isinstance(url, str) or not url.isascii() or not url.isprintable() or " " in url:
+        return f"must be the address of {example}"
+    return "must not hold a user, password or query" if parts.username or parts.password or parts.query else None
+
+
+def is_private(url: str) -> bool:
+    """Whether nobody on the way can read what is sent there: encrypted, or this machine."""
+    parts = urlsplit(url)
+    return parts.scheme == "https" or parts.hostname in ("localhost", "127.0.0.1", "::1")

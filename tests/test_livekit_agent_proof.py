@@ -25,6 +25,7 @@ from pytest_voicebench.agents.livekit import (
     GptRealtimeViaLiveKit,
     GrokViaLiveKit,
     LiveKit,
+    UltravoxViaLiveKit,
 )
 from pytest_voicebench.audio import RATE_HZ
 from pytest_voicebench.result_files import read_results
@@ -35,6 +36,7 @@ from tests.servers.gemini_server import gemini_server
 from tests.servers.openai_script import Call, Say, Script, recite
 from tests.servers.openai_server import openai_process, openai_server
 from tests.servers.tls import new_certificate, server_context
+from tests.servers.ultravox_server import ultravox_server
 
 PYTHON = os.environ.get("VOICEBENCH_LIVEKIT_PYTHON")
 ROOT = Path(__file__).parents[1]
@@ -51,7 +53,7 @@ GEMINI = {
     "gemini-live-3.1": Gemini31ViaLiveKit,
     "gemini-live-3.8": Gemini38ViaLiveKit,
 }
-INTERRUPTED = ("gpt-realtime", "grok", *GEMINI)
+INTERRUPTED = ("gpt-realtime", "grok", "ultravox", *GEMINI)
 HEARD = ["Find me a flight.", "No, wait."]
 TEN = ("01-h", "01-j", "03", "04", "06", "08", "09", "11", "15", "19-b")
 """Of the suite's travel: those that `local` passes where it has a processor to itself."""
@@ -103,15 +105,18 @@ def held(tmp_path_factory):
             "fails": (GptRealtimeViaLiveKit(url=fails.url, **waits), fails),
             "refuses": (GptRealtimeViaLiveKit(url=refuses.url, **waits), refuses),
         }
+        calls = stack.enter_context(ultravox_server(None, turns(*TURNS)))
+        agents["ultravox"] = (UltravoxViaLiveKit(url=calls.url, **ours), calls)
         for name, kind in GEMINI.items():
             double = stack.enter_context(gemini_server(None, turns(*TURNS), ssl=server_context(certificate)))
             agents[name] = (kind(url=double.url.replace("ws://", "wss://"), **waits), double)
         futures = {}
         for name, (agent, _) in agents.items():
             folder = tmp_path_factory.mktemp(name)
-            steps = [stage.say(folder, "turn")]
+            words = ("filler",) if name == "ultravox" else ()  # its plugin cannot say how long a pause may be
+            steps = [stage.say(folder, "turn", *words)]
             if name in INTERRUPTED:
-                steps.append(stage.say(folder, "wait", when=stage.into_agent(1.0)))
+                steps.append(stage.say(folder, "wait", *words, when=stage.into_agent(1.0)))
             futures[name] = runner.submit(stage.scenario(folder, *steps, item_id=name, settle_s=3.0), agent)
         yield {name: (future.result(timeout=DEADLINE_S), agents[name][1]) for name, future in futures.items()}
 
@@ -213,5 +218,6 @@ def test_ten_scenarios_of_the_suite_are_held_end_to_end(tmp_path):
     results = read_results(tmp_path / (tmp_path / "latest").read_text().strip()).results
     assert {r.item_id for r in results} == {f"travel_{item}" for item in TEN}, text
     assert {r.outcome for r in results} <= {"passed", "failed"}, text  # nothing was wrong with the measurement
-    assert all(r.transcript_source == "provider" for r in results), text
-    assert sum(r.outcome == "passed" for r in results) >= 5, text  # the rest is `local`, which a busy machine slows
+    passed = [r for r in results if r.outcome == "passed"]
+    assert all(r.transcript_source == "provider" and r.usage["total_tokens"] > 0 for r in passed), text
+    assert len(passed) >= 5, text  # `local` hears too late where the machine is busy: nothing of LiveKit's

@@ -101,7 +101,7 @@ def held(tmp_path_factory):
             "entry": (LiveKit(entry=str(ENTRY), **ours), own),
             "gpt-realtime": (GptRealtimeViaLiveKit(url=openai.url, **waits), openai),
             "grok": (GrokViaLiveKit(url=grok.url, **waits), grok),
-            "cascaded": (CascadedViaLiveKit(url=services.url, silence_ms=900, **ours), services),
+            "cascaded": (CascadedViaLiveKit(url=services.url, silence_ms=1500, **ours), services),
             "fails": (GptRealtimeViaLiveKit(url=fails.url, **waits), fails),
             "refuses": (GptRealtimeViaLiveKit(url=refuses.url, **waits), refuses),
         }
@@ -113,7 +113,8 @@ def held(tmp_path_factory):
         futures = {}
         for name, (agent, _) in agents.items():
             folder = tmp_path_factory.mktemp(name)
-            words = ("filler",) if name == "ultravox" else ()  # its plugin cannot say how long a pause may be
+            # Ultravox' plugin cannot say how long a pause may be, and the cascade measures it by its own clock
+            words = ("filler",) if name in ("ultravox", "cascaded") else ()
             steps = [stage.say(folder, "turn", *words)]
             if name in INTERRUPTED:
                 steps.append(stage.say(folder, "wait", *words, when=stage.into_agent(1.0)))

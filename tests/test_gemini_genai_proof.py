@@ -10,7 +10,6 @@ import importlib.util
 import json
 import os
 import shutil
-import ssl
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +20,7 @@ from pytest_voicebench.audio import RATE_HZ
 from tests.servers.gemini_script import GeminiScript
 from tests.servers.gemini_server import gemini_server
 from tests.servers.openai_script import Call, Say, recite
+from tests.servers.tls import new_certificate, server_context
 
 
 def installed() -> bool:
@@ -44,18 +44,12 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory):
     """A certificate for 127.0.0.1 and its key."""
-    folder = tmp_path_factory.mktemp("tls")
-    paths = folder / "certificate.pem", folder / "key.pem"
-    new = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"]
-    names = ["-addext", "subjectAltName=IP:127.0.0.1", "-out", str(paths[0]), "-keyout", str(paths[1])]
-    subprocess.run([*new, *names], check=True, capture_output=True, timeout=60)
-    return paths
+    return new_certificate(tmp_path_factory.mktemp("tls"))
 
 
 def seen_by_genai(certificate, script, *turns, what="turn"):
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(*certificate)
-    with gemini_server(script, recite(*(turns or (HELLO,)), heard=["Hi."]), ssl=context) as double:
+    line = recite(*(turns or (HELLO,)), heard=["Hi."])
+    with gemini_server(script, line, ssl=server_context(certificate)) as double:
         command = [PYTHON, str(CLIENT), str(double.port), str(certificate[0]), what]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.stdout, done.stderr[-2000:]

@@ -82,6 +82,7 @@ CASES = {
     "speaks_first": start("speaks_first"),
     "stays": Case(script=Console(end="stays", turns=[SHORT])),
     "hangs_up_later": turn(*REPLY, {"hangs_up": 0}),
+    "resets": turn(*REPLY, {"resets": 0}),
     "no_answer": Case(suite=LIMIT),
     "crashes": start("crashes"),
     "crashes_job": start("crashes_job"),
@@ -93,7 +94,7 @@ CASES = {
     "dies": turn({"say": 3.0}, {"silence": 5}, {"dies": 3}),
     "not_protobuf": turn({"raw": "\x00\x00\x00\x04\xff\xff\xff\xff"}),
     "huge": turn({"raw": "\x00\x20\x00\x00"}),
-    "half": turn({"raw": "\x00\x00\x01\x00abc"}, {"hangs_up": 0}),
+    "half": turn({"raw": "\x00\x00\x01\x00abc"}, {"silence": 5}, {"hangs_up": 0}),
 }
 
 
@@ -241,9 +242,10 @@ def test_an_agent_that_speaks_before_it_listens_is_heard_from_the_start(held):
     assert held["speaks_first"].talk.chunks[0].received_ticks < RATE_HZ
 
 
-def test_an_agent_that_hangs_up_ends_the_conversation_when_it_has_been_heard(held):
-    assert (held["hangs_up_later"].told(), held["hangs_up_later"].talk.ended) == ([], "line_closed")
-    assert sum(chunk.heard_ticks for chunk in held["hangs_up_later"].talk.chunks) == RATE_HZ
+@pytest.mark.parametrize("name", ["hangs_up_later", "resets"])
+def test_an_agent_that_hangs_up_ends_the_conversation_when_it_has_been_heard(held, name):
+    assert (held[name].told(), held[name].talk.ended) == ([], "line_closed")
+    assert sum(chunk.heard_ticks for chunk in held[name].talk.chunks) == RATE_HZ
 
 
 def test_an_agent_that_says_nothing_ends_with_the_conversation(held):

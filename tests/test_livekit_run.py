@@ -16,6 +16,7 @@ from pytest_voicebench.agents.livekit import (
     GptRealtimeViaLiveKit,
     GrokViaLiveKit,
     LiveKit,
+    UltravoxViaLiveKit,
 )
 from pytest_voicebench.agents.naming import (
     SHIPPED,
@@ -31,7 +32,7 @@ from tests.servers.console_agent import Console, console_environment, seen
 pytest.importorskip("mcp_types", reason="tools over HTTP need the extra 'tools'")
 
 KEY = "sk-planted-88123"
-KEYS = ("OPENAI_API_KEY", "XAI_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY")
+KEYS = ("OPENAI_API_KEY", "XAI_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY", "ULTRAVOX_API_KEY")
 CALL = {"host_call": {"name": "search_flights", "arguments": '{"destination": "Milan", "date": "2026-06-03"}'}}
 TURN = [CALL, {"voice": "reply"}, {"flush": 0}, {"played": 0}, {"text": "Here it is."}]
 
@@ -64,7 +65,6 @@ def entry(tmp_path):
         ("entry=agent.json,python=/no/python", "python must be an interpreter that has livekit-agents: there is no"),
         ('entry=agent.json,args="--x \'"', "args must be arguments as a shell takes them"),
         ("entry=agent.json,tools=mine", "tools must be both or host or session, not 'mine'"),
-        ("entry=agent.json,tools_address=0.0.0.0:80", "say as tools_url under which address the agent reaches it"),
         ("entry=agent.json,start_timeout_s=0", "start_timeout_s must be from 1 to 600, not 0"),
         ("entry=agent.json,start_timeout_s=soon", "start_timeout_s must be a number, not 'soon'"),
         ("entri=agent.json", "no setting 'entri' (did you mean 'entry'?)"),
@@ -129,6 +129,7 @@ def test_a_missing_livekit_is_told_with_what_to_do(folder, entry):
         ("gemini3_1,via=livekit", Gemini31ViaLiveKit, "gemini-live-3.1"),
         ("gemini-live-3.8,via=livekit", Gemini38ViaLiveKit, "gemini-live-3.8"),
         ("cascaded,via=livekit", CascadedViaLiveKit, "cascaded"),
+        ("ultravox,via=livekit", UltravoxViaLiveKit, "ultravox"),
     ],
 )
 def test_via_livekit_is_the_same_system_with_the_same_settings(monkeypatch, text, kind, name):
@@ -145,7 +146,7 @@ def test_via_livekit_is_the_same_system_with_the_same_settings(monkeypatch, text
     direct = build_agent(parse_agent(f"{name},voice=kim"), None).info
     assert direct.model == info.model
     changed = {k for k, v in direct.settings.items() if info.settings.get(k) != v}
-    assert changed <= {"proxy", "dialect", "turn_detection"}
+    assert changed <= {"proxy", *kind.CANNOT}
 
 
 def test_what_is_asked_of_livekit_holds_turn_detection():
@@ -176,6 +177,7 @@ def test_what_is_asked_of_livekit_holds_turn_detection():
         ("gpt-realtime,via=livekit,url=ws://127.0.0.1:1/v1,threshold=7", "threshold must be from 0 to 1, not 7"),
         ("gpt-realtime,via=livekit,url=ws://127.0.0.1:1/v1,voise=kim", "no setting 'voise' (did you mean 'voice'?)"),
         ("cascaded,via=livekit,url=http://127.0.0.1:1/v1,vad=energy", "vad cannot be set with via=livekit"),
+        ("ultravox,via=livekit,url=http://127.0.0.1:1/api,tool_timeout_s=2.5", "tool_timeout_s cannot be set with"),
     ],
 )
 def test_what_cannot_be_deployed_so_is_refused_on_one_line(text, told):

@@ -52,6 +52,7 @@ VIAS: Mapping[str, Mapping[str, str]] = {
         "gemini-live-3.8": f"{_VIA_LIVEKIT}:Gemini38ViaLiveKit",
         "gpt-realtime": f"{_VIA_LIVEKIT}:GptRealtimeViaLiveKit",
         "grok": f"{_VIA_LIVEKIT}:GrokViaLiveKit",
+        "ultravox": f"{_VIA_LIVEKIT}:UltravoxViaLiveKit",
     },
 }
 """For the setting `via` of shipped agents: what takes the other settings and gives the same system, deployed so."""

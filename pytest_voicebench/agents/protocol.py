@@ -191,7 +191,10 @@ class Line(Protocol):
 
 @runtime_checkable
 class Agent(Protocol):
-    """A description of an agent: cheap, printable, without secrets."""
+    """A description of an agent: cheap, printable, without secrets.
+
+    One that takes more than 30 s to connect, since it starts something first, may have a number `connect_timeout_s`.
+    """
 
     @property
     def info(self) -> AgentInfo:

@@ -15,6 +15,7 @@ import json
 import math
 import os
 import signal
+import socket
 import struct
 import sys
 import threading
@@ -270,6 +271,12 @@ class Agent:
 
     async def hangs_up(self, _) -> None:
         self.writer.close()
+
+    async def resets(self, _) -> None:
+        """Hang up as a process does that has not read all that came."""
+        linger = struct.pack("ii", 1, 0)
+        self.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        self.writer.transport.abort()
 
 
 def post(name: str, arguments: str) -> str:

@@ -7,3 +7,4 @@ from pytest_voicebench.agents.livekit.via import Gemini31ViaLiveKit as Gemini31V
 from pytest_voicebench.agents.livekit.via import Gemini38ViaLiveKit as Gemini38ViaLiveKit
 from pytest_voicebench.agents.livekit.via import GptRealtimeViaLiveKit as GptRealtimeViaLiveKit
 from pytest_voicebench.agents.livekit.via import GrokViaLiveKit as GrokViaLiveKit
+from pytest_voicebench.agents.livekit.via import UltravoxViaLiveKit as UltravoxViaLiveKit

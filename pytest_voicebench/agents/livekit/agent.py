@@ -22,7 +22,7 @@ from pytest_voicebench.agents.livekit.messages import WIRE_HZ, ConsoleBroken
 from pytest_voicebench.agents.livekit.process import AgentProcess, run_process
 from pytest_voicebench.agents.livekit.state import ConsoleState
 from pytest_voicebench.agents.protocol import AgentAbsent, Line, Setup
-from pytest_voicebench.agents.tool_host import LOOPBACK, ToolHost, address_flaw, tool_host
+from pytest_voicebench.agents.tool_host import ToolHost, address_flaw, tool_host
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.conversation import AgentInfo
 
@@ -39,8 +39,7 @@ class LiveKit:
     `entry`: the file that defines its AgentServer. `python`: the interpreter it runs in, this one by default. `args`:
     further arguments of `python -m livekit.agents console`. `tools`: whose calls are recorded: `host` those that come
     to the suite's tools over HTTP, `session` those that the agent's session reports, `both` each call once.
-    `tools_address`: where the suite's tools are offered. `start_timeout_s`: from the start of the process until the
-    agent listens; nothing of it is measured.
+    `start_timeout_s`: from the start of the process until the agent listens; nothing of it is measured.
 
     Raises ValueError, one line, for a wrong setting.
     """
@@ -49,7 +48,6 @@ class LiveKit:
     python: str = ""
     args: str = ""
     tools: str = "both"
-    tools_address: str = LOOPBACK
     start_timeout_s: float = 60.0
 
     def __post_init__(self) -> None:
@@ -60,7 +58,7 @@ class LiveKit:
             raise ValueError(flaw)
         if self.tools not in _SOURCES:
             raise ValueError(f"tools must be {' or '.join(_SOURCES)}, not {self.tools!r}")
-        if self.tools != "session" and (flaw := address_flaw(self.tools_address)):
+        if self.tools != "session" and (flaw := address_flaw()):
             raise ValueError(f"{flaw} (or tools=session, where the agent's own tools answer)")
 
     @property
@@ -93,7 +91,6 @@ class LiveKit:
         start = Start(
             command=(*command, *shlex.split(self.args)),
             source=source,
-            tools_address=self.tools_address,
             timeout_s=self.start_timeout_s,
         )
         return open_agent(start, setup)
@@ -125,7 +122,6 @@ class Start:
 
     command: tuple[str, ...]
     source: Source
-    tools_address: str = LOOPBACK
     timeout_s: float = 60.0
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     secret: Secret | None = None
@@ -145,7 +141,7 @@ async def open_agent(start: Start, setup: Setup) -> AsyncIterator[Line]:
     async with AsyncExitStack() as stack:
         host: ToolHost | None = None
         if start.source != "session":
-            host = await stack.enter_async_context(tool_host(setup, address=start.tools_address))
+            host = await stack.enter_async_context(tool_host(setup))
             told["VOICEBENCH_TOOLS_URL"] = host.url
         console, address = await stack.enter_async_context(open_console(log))
         command, environment = (*start.command, "--connect-addr", address), {**start.environment, **told}

@@ -47,26 +47,32 @@ def playback_finished() -> AgentSessionMessage:
 
 
 async def next_message(reader: StreamReader) -> AgentSessionMessage | None:
-    """The next message; None where the other side hung up between two. Raises ConsoleBroken."""
+    """The next message; None where the other side hung up between two. Raises ConsoleBroken.
+
+    A connection that is reset between two messages was hung up: that is what a closed socket does with the sound that
+    still comes to it.
+    """
     from google.protobuf.message import DecodeError
     from livekit.protocol.agent_pb.agent_session import AgentSessionMessage
 
     try:
         head = await reader.readexactly(_LENGTH.size)
-        (length,) = _LENGTH.unpack(head)
-        if length > LARGEST_MESSAGE:
-            raise ConsoleBroken(
-                f"the agent announced a message of {length} bytes, more than 1 MiB (it begins with {head!r})"
-            )
-        data = await reader.readexactly(length)
     except IncompleteReadError as error:
-        if not error.partial:
-            return None
-        raise ConsoleBroken("the connection broke off in the middle of a message") from None
-    except OSError as error:
-        raise ConsoleBroken(f"the connection broke off: {error.strerror or type(error).__name__}") from None
+        if error.partial:
+            raise ConsoleBroken("the connection broke off in the middle of a message") from None
+        return None
+    except OSError:
+        return None
+    (length,) = _LENGTH.unpack(head)
+    if length > LARGEST_MESSAGE:
+        raise ConsoleBroken(
+            f"the agent announced a message of {length} bytes, more than 1 MiB (it begins with {head!r})"
+        )
     try:
+        data = await reader.readexactly(length)
         return AgentSessionMessage.FromString(data)
+    except (IncompleteReadError, OSError):
+        raise ConsoleBroken("the connection broke off in the middle of a message") from None
     except DecodeError:
         told = f"{length} bytes that are no AgentSessionMessage ({data[:_SHOWN_BYTES]!r}...)"
         raise ConsoleBroken(f"the agent sent {told}") from None

@@ -23,7 +23,8 @@ from pytest_voicebench.agents.livekit.agent import LEAVE_S, Start, open_agent, p
 from pytest_voicebench.agents.livekit.messages import WIRE_HZ
 from pytest_voicebench.agents.openai_realtime import GptRealtime, Grok
 from pytest_voicebench.agents.protocol import Line, Setup
-from pytest_voicebench.agents.tool_host import LOOPBACK, address_flaw
+from pytest_voicebench.agents.tool_host import address_flaw
+from pytest_voicebench.agents.ultravox import Ultravox
 from pytest_voicebench.conversation import AgentInfo
 
 Json = Any
@@ -33,10 +34,9 @@ OWN_AGENT = Path(__file__).parent / "deployed" / "own_agent.py"
 
 @dataclass(frozen=True, kw_only=True)
 class Deployed:
-    """What each of them has beside its system's settings: where the process runs, and where the tools are offered."""
+    """What each of them has beside its system's settings: the interpreter of the process, and how long it may start."""
 
     python: str = ""
-    tools_address: str = LOOPBACK
     start_timeout_s: float = 60.0
 
     CANNOT: ClassVar[tuple[str, ...]] = ()
@@ -44,9 +44,7 @@ class Deployed:
 
     def __post_init__(self) -> None:
         """Check the settings of the deployment, then those of the system. Raises ValueError."""
-        if flaw := (
-            python_flaw(self.python) or start_timeout_flaw(self.start_timeout_s) or address_flaw(self.tools_address)
-        ):
+        if flaw := python_flaw(self.python) or start_timeout_flaw(self.start_timeout_s) or address_flaw():
             raise ValueError(flaw)
         standard = {f.name: f.default for f in fields(self)}
         for name in self.CANNOT:
@@ -74,7 +72,6 @@ class Deployed:
         start = Start(
             command=(self.python or sys.executable, "-m", "livekit.agents", "console", str(OWN_AGENT)),
             source="host",
-            tools_address=self.tools_address,
             timeout_s=self.start_timeout_s,
             environment={**told, "VOICEBENCH_AGENT_KEY": secret.reveal() if secret else ""},
             secret=secret,
@@ -171,6 +168,25 @@ class Gemini31ViaLiveKit(_Gemini, Gemini31):
 @dataclass(frozen=True, kw_only=True)
 class Gemini38ViaLiveKit(_Gemini, Gemini38):
     """`gemini-live-3.8` by livekit-plugins-google (see Gemini38)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UltravoxViaLiveKit(Deployed, Ultravox):
+    """`ultravox` by livekit-plugins-ultravox (see Ultravox), which leaves turn detection to the server's defaults."""
+
+    CANNOT: ClassVar[tuple[str, ...]] = (
+        "turn_endpoint_delay_s",
+        "minimum_turn_duration_s",
+        "minimum_interruption_duration_s",
+        "frame_activation_threshold",
+        "client_buffer_size_ms",
+        "tool_timeout_s",
+    )
+
+    def asked_of_livekit(self) -> Mapping[str, Json]:
+        """The system and its settings, for our own agent."""
+        names = ("url", "model", "voice", "temperature", "language_hint", "first_speaker", "max_duration_s")
+        return {"system": "ultravox", **{name: getattr(self, name) for name in names}}
 
 
 @dataclass(frozen=True, kw_only=True)

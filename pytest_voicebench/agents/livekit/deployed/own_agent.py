@@ -34,7 +34,7 @@ SYSTEM: str = ASKED["system"]
 
 import_module(f"livekit.plugins.{'openai' if SYSTEM == 'cascaded' else SYSTEM}")  # LiveKit: on the main thread only
 
-server = AgentServer()
+server = AgentServer(host="127.0.0.1")  # its health check is nobody else's business
 
 
 def key() -> str:

@@ -37,6 +37,8 @@ ENDED_WELL = (1000, 1005)
 
 Refusal = Literal["refused", "dns", "tls", "timeout", "unauthorized", "rate_limited", "server_error", "rejected"]
 
+_as_text = json.JSONEncoder(separators=(",", ":")).encode  # json.dumps makes an encoder for every block
+
 _QUIET = logging.Logger("pytest_voicebench.wire", logging.CRITICAL)  # the library's own debug log shows headers
 _QUIET.addHandler(logging.NullHandler())
 
@@ -80,7 +82,7 @@ class Wire:
     async def send(self, event: Mapping[str, Json]) -> bool:
         """Send one object, and say whether it left. Waits while the server takes nothing."""
         try:
-            await self._connection.send(json.dumps(event, separators=(",", ":")))
+            await self._connection.send(_as_text(event))
         except ConnectionClosed:
             return False
         self._log.sent(event)

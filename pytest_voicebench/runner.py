@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ from contextlib import contextmanager, suppress
 
 from pytest_voicebench.agent_side import STOP_TIMEOUT_S
 from pytest_voicebench.agents.protocol import Agent
+from pytest_voicebench.audio import BLOCK_S
 from pytest_voicebench.clock import VirtualTimeLoop
 from pytest_voicebench.conversation import Conversation
 from pytest_voicebench.duplex import Progress, converse
@@ -18,6 +20,11 @@ from pytest_voicebench.scenario import Scenario
 
 SWITCH_INTERVAL_S = 0.0005
 """With 100 paced sessions and a busy main thread the p99 lateness is 1.8 ms instead of 8.9 (design section 6)."""
+
+BEGIN_EVERY_S = 0.02
+"""Connecting takes some milliseconds of the thread's time: conversations on the wall clock begin one after another."""
+
+_GOLDEN = (5**0.5 - 1) / 2
 
 
 class Runner:
@@ -32,7 +39,8 @@ class Runner:
         self._closing = False
         self._wall_loop: asyncio.AbstractEventLoop | None = None
         self._wall_thread: threading.Thread | None = None
-        self._interval = _SwitchInterval()
+        self._quiet = _Quiet()
+        self._turns = _Turns()
 
     def submit(self, scenario: Scenario, agent: Agent, *, progress: Progress | None = None) -> Future[Conversation]:
         """Start a conversation. The future holds it, or Unsupported, or VirtualTimeError."""
@@ -74,8 +82,9 @@ class Runner:
             raise RuntimeError(f"a task of the agent raised {type(error).__name__}") from error
 
     async def _on_wall_clock(self, scenario: Scenario, agent: Agent, progress: Progress | None) -> Conversation:
-        with self._interval.shortened():
-            return await converse(scenario, agent, progress=progress)
+        await self._turns.begin()
+        with self._quiet.held():
+            return await converse(scenario, agent, progress=progress, phase=self._turns.phase)
 
     def _wall(self) -> asyncio.AbstractEventLoop:
         if self._wall_loop is None:
@@ -87,18 +96,51 @@ class Runner:
         return self._wall_loop
 
 
-class _SwitchInterval:
-    """Shortens the interpreter's thread switch interval while at least one holder wants it."""
+class _Turns:
+    """Spreads conversations over time: when they begin, and when within 20 ms their blocks leave."""
+
+    def __init__(self) -> None:
+        self._free_s = 0.0
+        self._phases = 0
+
+    async def begin(self) -> None:
+        """Wait until no other conversation has just begun."""
+        now_s = asyncio.get_running_loop().time()
+        begin_s, self._free_s = self._free_s, max(now_s, self._free_s) + BEGIN_EVERY_S
+        if begin_s > now_s:
+            await asyncio.sleep(begin_s - now_s)
+
+    async def phase(self) -> None:
+        """Wait, for 20 ms at most, for a moment that is far from the other conversations' blocks.
+
+        Multiples of the golden ratio are spread evenly however many there are.
+        """
+        self._phases += 1
+        wanted_s = self._phases * _GOLDEN % 1 * BLOCK_S
+        await asyncio.sleep((wanted_s - asyncio.get_running_loop().time()) % BLOCK_S)
+
+
+class _Quiet:
+    """While conversations are held on the wall clock, the interpreter does not get in their way.
+
+    Threads are switched more often. What was there before is left out of garbage collection: with a pytest session of
+    a few hundred thousand objects a full one stops everything for tens of milliseconds.
+    """
 
     def __init__(self) -> None:
         self._holders = 0
         self._usual_s = sys.getswitchinterval()
+        self._froze = False
 
     @contextmanager
-    def shortened(self) -> Iterator[None]:
+    def held(self) -> Iterator[None]:
+        """As long as at least one holder is inside."""
         if self._holders == 0:
             self._usual_s = sys.getswitchinterval()
             sys.setswitchinterval(SWITCH_INTERVAL_S)
+            self._froze = gc.get_freeze_count() == 0  # else somebody else's are frozen, and stay so
+            if self._froze:
+                gc.freeze()
         self._holders += 1
         try:
             yield
@@ -106,6 +148,8 @@ class _SwitchInterval:
             self._holders -= 1
             if self._holders == 0:
                 sys.setswitchinterval(self._usual_s)
+                if self._froze:
+                    gc.unfreeze()
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:

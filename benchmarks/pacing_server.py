@@ -14,13 +14,17 @@ import itertools
 import json
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
-RATE_HZ = 24_000
+from pytest_voicebench.agents import simulated
+from pytest_voicebench.audio import RATE_HZ, Samples
+from pytest_voicebench.audio_files import read_audio
+
 _PIECE_S = 0.2
 _APPEND = '{"type":"input_audio_buffer.append"'
 _STEPS = 10
@@ -29,11 +33,10 @@ _ARGUMENTS = '{"destination":"Milan","date":"2026-06-03"}'
 _sessions = itertools.count()
 
 
-def _voice(seconds: float) -> np.ndarray[Any, np.dtype[np.int16]]:
-    """A hum in syllables, loud enough for everybody."""
-    t = np.arange(round(seconds * RATE_HZ)) / RATE_HZ
-    hum = sum(np.sin(2 * np.pi * 120 * n * t) / n for n in range(1, 12))
-    return (5000 * hum * (0.6 + 0.4 * np.sin(2 * np.pi * 4 * t))).astype(np.int16)
+def _voice(seconds: float) -> Samples:
+    """A voice that says the same again and again."""
+    reply = read_audio(Path(simulated.__file__).with_name("voices") / "reply.flac").audio.samples
+    return np.resize(reply, round(seconds * RATE_HZ))
 
 
 def _pieces(seconds: float) -> list[str]:

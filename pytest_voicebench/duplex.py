@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, suppress
+from typing import Protocol
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from pytest_voicebench.agents.protocol import Agent, AgentAbsent, Line, Setup
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio import BLOCK_TICKS, RATE_HZ, Audio
 from pytest_voicebench.audio_files import AudioError
-from pytest_voicebench.clock import Clock
+from pytest_voicebench.clock import Clock, Ticker
 from pytest_voicebench.conversation import Conversation, Delivery, EndReason, Recording, to_seconds, to_ticks
 from pytest_voicebench.playback import Listener
 from pytest_voicebench.scenario import Scenario, Step
@@ -34,20 +35,28 @@ MOST_STEPS_AT_ONCE = 1_000
 """More steps than this in one block come from a generator that will never let time pass."""
 
 Progress = Callable[[float], None]
-Phase = Callable[[], Awaitable[None]]
+
+
+class Phases(Protocol):
+    """Keeps the conversations of one loop out of each other's way."""
+
+    ticker: Ticker
+
+    async def wait(self) -> float:
+        """Wait for the moment at which this conversation's first block shall leave, and say which it is."""
 
 
 async def converse(
-    scenario: Scenario, agent: Agent, *, progress: Progress | None = None, phase: Phase | None = None
+    scenario: Scenario, agent: Agent, *, progress: Progress | None = None, phases: Phases | None = None
 ) -> Conversation:
     """Hold one conversation with an agent and return all that happened, speech not yet detected.
 
     Runs on the loop it is called from, virtual or not. Whatever goes wrong on the agent's side is in `problems`; a
     conversation that broke still holds what was recorded. `progress` is told the seconds of conversation, once a
-    second; `phase` is awaited before the first block. Raises Unsupported when a step asks for what the agent cannot do,
+    second; `phases` chooses when its blocks leave. Raises Unsupported when a step asks for what the agent cannot do,
     MockError when the suite's mock tools do not run.
     """
-    duplex = _Duplex(scenario, agent, progress, phase)
+    duplex = _Duplex(scenario, agent, progress, phases)
     await duplex.hold()
     return duplex.conversation()
 
@@ -55,12 +64,12 @@ async def converse(
 class _Duplex:
     """One conversation in progress."""
 
-    def __init__(self, scenario: Scenario, agent: Agent, progress: Progress | None, phase: Phase | None) -> None:
+    def __init__(self, scenario: Scenario, agent: Agent, progress: Progress | None, phases: Phases | None) -> None:
         self.scenario = scenario
         self.agent = agent
         self.progress = progress
-        self.phase = phase
-        self.clock = Clock()
+        self.phases = phases
+        self.clock = Clock(phases.ticker if phases else None)
         self.log = WireLog(asyncio.get_running_loop().time)
         self.toolbox = Toolbox(scenario.suite.tools, scenario.suite.folder)
         self.state_sha256_before = self.toolbox.state_sha256()
@@ -92,9 +101,7 @@ class _Duplex:
             if flaw := line_flaw(line):
                 self.side.problem("agent_absent", flaw)
             elif await self._is_ready(line):
-                if self.phase:
-                    await self.phase()
-                self.clock.start()
+                self.clock.start(await self.phases.wait() if self.phases else None)
                 await self._send_in_time(line)
         finally:
             await self._hang_up(context)

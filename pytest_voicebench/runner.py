@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import math
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pytest_voicebench.agent_side import STOP_TIMEOUT_S
 from pytest_voicebench.agents.protocol import Agent
 from pytest_voicebench.audio import BLOCK_S
-from pytest_voicebench.clock import VirtualTimeLoop
+from pytest_voicebench.clock import Ticker, VirtualTimeLoop
 from pytest_voicebench.conversation import Conversation
 from pytest_voicebench.duplex import Progress, converse
 from pytest_voicebench.scenario import Scenario
@@ -40,7 +41,7 @@ class Runner:
         self._wall_loop: asyncio.AbstractEventLoop | None = None
         self._wall_thread: threading.Thread | None = None
         self._quiet = _Quiet()
-        self._turns = _Turns()
+        self._phases: _Phases | None = None
 
     def submit(self, scenario: Scenario, agent: Agent, *, progress: Progress | None = None) -> Future[Conversation]:
         """Start a conversation. The future holds it, or Unsupported, or VirtualTimeError."""
@@ -61,7 +62,7 @@ class Runner:
             self._wall_loop.call_soon_threadsafe(self._wall_loop.stop)
             self._wall_thread.join()
             self._wall_loop.close()
-            self._wall_loop = self._wall_thread = None
+            self._wall_loop = self._wall_thread = self._phases = None
 
     def _on_virtual_clock(self, scenario: Scenario, agent: Agent, progress: Progress | None) -> Conversation:
         async def stoppable() -> Conversation:
@@ -82,9 +83,11 @@ class Runner:
             raise RuntimeError(f"a task of the agent raised {type(error).__name__}") from error
 
     async def _on_wall_clock(self, scenario: Scenario, agent: Agent, progress: Progress | None) -> Conversation:
-        await self._turns.begin()
+        if self._phases is None:
+            self._phases = _Phases(Ticker())
+        await self._phases.begin()
         with self._quiet.held():
-            return await converse(scenario, agent, progress=progress, phase=self._turns.phase)
+            return await converse(scenario, agent, progress=progress, phases=self._phases)
 
     def _wall(self) -> asyncio.AbstractEventLoop:
         if self._wall_loop is None:
@@ -96,12 +99,13 @@ class Runner:
         return self._wall_loop
 
 
-class _Turns:
-    """Spreads conversations over time: when they begin, and when within 20 ms their blocks leave."""
+class _Phases:
+    """Spreads the conversations of a loop over time: when they begin, and when within 20 ms their blocks leave."""
 
-    def __init__(self) -> None:
+    def __init__(self, ticker: Ticker) -> None:
+        self.ticker = ticker
         self._free_s = 0.0
-        self._phases = 0
+        self._taken = 0
 
     async def begin(self) -> None:
         """Wait until no other conversation has just begun."""
@@ -110,14 +114,17 @@ class _Turns:
         if begin_s > now_s:
             await asyncio.sleep(begin_s - now_s)
 
-    async def phase(self) -> None:
-        """Wait, for 20 ms at most, for a moment that is far from the other conversations' blocks.
+    async def wait(self) -> float:
+        """Wait, for 20 ms at most, for a moment that is far from the other conversations' blocks; a millisecond's.
 
-        Multiples of the golden ratio are spread evenly however many there are.
+        Multiples of the golden ratio are spread evenly, however many there are.
         """
-        self._phases += 1
-        wanted_s = self._phases * _GOLDEN % 1 * BLOCK_S
-        await asyncio.sleep((wanted_s - asyncio.get_running_loop().time()) % BLOCK_S)
+        self._taken += 1
+        now_s = asyncio.get_running_loop().time()
+        wanted_s = self._taken * _GOLDEN % 1 * BLOCK_S
+        moment_s = math.ceil((now_s + (wanted_s - now_s) % BLOCK_S) * 1000) / 1000
+        await self.ticker.until(moment_s)
+        return moment_s
 
 
 class _Quiet:

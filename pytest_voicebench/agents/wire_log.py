@@ -61,6 +61,12 @@ class WireLog:
         """An event that came in."""
         self._add("received", event)
 
+    def sent_as(self, shown: str) -> None:
+        """An event that left, as JSON text that holds neither audio nor anything secret."""
+        if self._characters < MOST_CHARACTERS:
+            self._last_event = None
+            self._enter("sent", shown)
+
     def note(self, text: str) -> None:
         """Something that is no event: a connection, its end, a frame that could not be read."""
         self._add("note", text)
@@ -68,14 +74,18 @@ class WireLog:
     def _add(self, way: Way, event: Json) -> None:
         if self._characters >= MOST_CHARACTERS:
             return
-        now_s, last = self.now_s(), self._rows[-1] if self._rows else None
+        last = self._rows[-1] if self._rows else None
         before, self._last_event = self._last_event, event
         if last is not None and last.way == way and _shown_alike(event, before, ""):
-            last.times, last.until_s = last.times + 1, now_s
+            last.times, last.until_s = last.times + 1, self.now_s()
             return
         text = json.dumps(without_audio(event), ensure_ascii=True, separators=(",", ":"))
         for secret in self._secrets:
             text = secret.scrub(text)
+        self._enter(way, text)
+
+    def _enter(self, way: Way, text: str) -> None:
+        now_s, last = self.now_s(), self._rows[-1] if self._rows else None
         if last is not None and (last.way, last.text) == (way, text):
             last.times, last.until_s = last.times + 1, now_s
             return

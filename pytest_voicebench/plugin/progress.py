@@ -20,6 +20,8 @@ class ItemProgress:
     name: str
     line: ProgressLine
     seconds: float | None = None
+    in_progress: int | None = None
+    """How many conversations are held now, where several are."""
 
     def tell(self, seconds: float) -> None:
         """Take note of the seconds of conversation so far."""
@@ -28,7 +30,8 @@ class ItemProgress:
     def show(self) -> None:
         """Bring the line up to date."""
         far = f", {self.seconds:.0f} s" if self.seconds is not None else ""
-        self.line.write(f" {self.line.done + 1}/{self.line.planned} {self.name}{far}")
+        beside = f" ({self.in_progress} in progress)" if self.in_progress is not None else ""
+        self.line.write(f" {self.line.done + 1}/{self.line.planned} {self.name}{far}{beside}")
 
 
 @dataclass(slots=True, kw_only=True)

@@ -1,6 +1,8 @@
 """A real pipecat bot on the phone: our Twilio in front of it, our double of OpenAI behind it, its tools over HTTP.
 
-VOICEBENCH_PIPECAT_PYTHON names its interpreter (pip install "pipecat-ai[websocket]==1.14.0" uvicorn).
+VOICEBENCH_PIPECAT_PYTHON names its interpreter (pip install "pipecat-ai[websocket]==1.14.0" uvicorn: 530 MB). What the
+bot needs of that is 190 MB: pip install --no-deps pipecat-ai==1.14.0, then pip install aiofiles aiohttp docstring_parser
+fastapi loguru loudness "numpy<3" pillow pydantic sentencex==1.0.32 soxr uvicorn wait_for2 websockets.
 """
 
 from __future__ import annotations

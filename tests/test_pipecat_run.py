@@ -1,8 +1,8 @@
 """A real pipecat bot on the phone: our Twilio in front of it, our double of OpenAI behind it, its tools over HTTP.
 
 VOICEBENCH_PIPECAT_PYTHON names its interpreter (pip install "pipecat-ai[websocket]==1.14.0" uvicorn: 530 MB). What the
-bot needs of that is 190 MB: pip install --no-deps pipecat-ai==1.14.0, then pip install aiofiles aiohttp docstring_parser
-fastapi loguru loudness "numpy<3" pillow pydantic sentencex==1.0.32 soxr uvicorn wait_for2 websockets.
+bot needs of that is 190 MB: pip install --no-deps pipecat-ai==1.14.0, then pip install aiofiles aiohttp
+docstring_parser fastapi loguru loudness "numpy<3" pillow pydantic sentencex==1.0.32 soxr uvicorn wait_for2 websockets.
 """
 
 from __future__ import annotations
@@ -147,6 +147,8 @@ def check_calls(reports: Path, item: str, talk: Conversation) -> None:
     """What is scored is what came over HTTP, arguments included."""
     lines = (folder_of(reports, item) / "events.jsonl").read_text().splitlines()
     rows = [json.loads(line)["event"] for line in lines]
+    (start,) = (row for row in rows if isinstance(row, dict) and row.get("event") == "start")
+    assert start["start"]["customParameters"]["tools_url"].endswith("/***"), item
     asked = [row for row in rows if isinstance(row, dict) and row.get("type") == "tool_call"]
     assert [(row["call_id"], row["name"]) for row in asked] == [(c.call_id, c.name) for c in talk.calls], item
     assert [json.loads(row["arguments"]) for row in asked] == [dict(c.arguments) for c in talk.calls], item

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,7 @@ FDB3 = Path(__file__).parents[1] / "suites" / "fdb3"
 ARGUMENTS = {"destination": "Milan", "date": "2026-06-03"}
 SEARCH = Call("search_flights", json.dumps(ARGUMENTS))
 RUN_TIMEOUT_S = 1200
+WORKERS = 2
 
 TEN = (
     "ecommerce_05",
@@ -52,8 +54,9 @@ TEN = (
 )
 """Requests of all four domains that `local` answers right, most of them also when it hears them through a telephone."""
 
-LATE_S = 0.1
-"""A machine whose blocks are later also hears and thinks too late: what its bot does is not judged, only recorded."""
+SLOW = 0.2
+"""A machine that needs more than this part of a conversation's length to think it through in process, several at once,
+cannot be the model of a bot in real time: what its bot does is recorded, and not judged."""
 
 pytestmark = pytest.mark.skipif(PYTHON is None, reason="VOICEBENCH_PIPECAT_PYTHON is not set")
 pytest.importorskip("mcp_types", reason="the extra 'tools' is not installed")
@@ -102,23 +105,27 @@ def test_ten_scenarios_come_out_as_with_the_local_agent_on_a_telephone(tmp_path)
         pipecat_process(PYTHON, f"ws://127.0.0.1:{port}/v1/realtime") as url,
     ):
         bot = ten(tmp_path / "bot", f"twilio,url={url}")
+    started_s = time.monotonic()
     phone = ten(tmp_path / "phone", "tests.servers.phone_local:build")
+    elapsed_s = time.monotonic() - started_s
     for item, (_, talk) in bot.items():
         check_calls(tmp_path / "bot", item, talk)
-    assert sum(any(call.arguments for call in talk.calls) for _, talk in bot.values()) >= 6
-    in_time = [item for item in TEN if (bot[item][1].delivery.late_p99_s or 0) <= LATE_S]
-    for item in in_time:
+    called = [item for item, (_, talk) in bot.items() if any(call.arguments for call in talk.calls)]
+    assert called
+    if elapsed_s * WORKERS > SLOW * sum(talk.duration_ticks / RATE_HZ for _, talk in phone.values()):
+        pytest.skip(f"this machine is too slow or busy to judge a bot by: it called in {len(called)} of {len(TEN)}")
+    for item in TEN:
         check_voices(tmp_path / "bot", item, bot[item][1])
-    same = [item for item in in_time if calls_of(bot[item][1]) == calls_of(phone[item][1])]
-    assert len(same) >= 0.8 * len(in_time), {i: (calls_of(bot[i][1]), calls_of(phone[i][1])) for i in TEN}
-    right = [item for item in in_time if bot[item][0] == "passed"]
-    assert len(right) >= 0.5 * len(in_time), {item: outcome for item, (outcome, _) in bot.items()}
+    same = [item for item in TEN if calls_of(bot[item][1]) == calls_of(phone[item][1])]
+    assert len(same) >= 8, {i: (calls_of(bot[i][1]), calls_of(phone[i][1])) for i in TEN}
+    right = [item for item in TEN if bot[item][0] == "passed"]
+    assert len(right) >= 6, {item: outcome for item, (outcome, _) in bot.items()}
 
 
 def ten(reports: Path, agent: str) -> dict[str, tuple[str, Conversation]]:
     """Outcome and conversation of each of the ten, of a run of its own."""
     asked = [f"{FDB3 / item.split('_')[0]}.yaml::scenario[{item}]" for item in TEN]
-    options = ("-n", "2", f"--agent={agent}", f"--voicebench-reports={reports}")
+    options = ("-n", str(WORKERS), f"--agent={agent}", f"--voicebench-reports={reports}")
     done = subprocess.run(
         command(*asked, *options, plugins=XDIST),
         cwd=FDB3.parents[1],

@@ -1,6 +1,8 @@
 """A real pipecat bot on the phone: our Twilio in front of it, our double of OpenAI behind it, its tools over HTTP.
 
-VOICEBENCH_PIPECAT_PYTHON names its interpreter (pip install "pipecat-ai[websocket]==1.14.0" uvicorn).
+VOICEBENCH_PIPECAT_PYTHON names its interpreter (pip install "pipecat-ai[websocket]==1.14.0" uvicorn: 530 MB). What the
+bot needs of that is 190 MB: pip install --no-deps pipecat-ai==1.14.0, then pip install aiofiles aiohttp
+docstring_parser fastapi loguru loudness "numpy<3" pillow pydantic sentencex==1.0.32 soxr uvicorn wait_for2 websockets.
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -35,6 +38,7 @@ FDB3 = Path(__file__).parents[1] / "suites" / "fdb3"
 ARGUMENTS = {"destination": "Milan", "date": "2026-06-03"}
 SEARCH = Call("search_flights", json.dumps(ARGUMENTS))
 RUN_TIMEOUT_S = 1200
+WORKERS = 2
 
 TEN = (
     "ecommerce_05",
@@ -50,8 +54,9 @@ TEN = (
 )
 """Requests of all four domains that `local` answers right, most of them also when it hears them through a telephone."""
 
-LATE_S = 0.1
-"""A machine whose blocks are later also hears and thinks too late: what its bot does is not judged, only recorded."""
+SLOW = 0.2
+"""A machine that needs more than this part of a conversation's length to think it through in process, several at once,
+cannot be the model of a bot in real time: what its bot does is recorded, and not judged."""
 
 pytestmark = pytest.mark.skipif(PYTHON is None, reason="VOICEBENCH_PIPECAT_PYTHON is not set")
 pytest.importorskip("mcp_types", reason="the extra 'tools' is not installed")
@@ -100,21 +105,27 @@ def test_ten_scenarios_come_out_as_with_the_local_agent_on_a_telephone(tmp_path)
         pipecat_process(PYTHON, f"ws://127.0.0.1:{port}/v1/realtime") as url,
     ):
         bot = ten(tmp_path / "bot", f"twilio,url={url}")
+    started_s = time.monotonic()
     phone = ten(tmp_path / "phone", "tests.servers.phone_local:build")
+    elapsed_s = time.monotonic() - started_s
     for item, (_, talk) in bot.items():
-        check_evidence(tmp_path / "bot", item, talk)
-    assert sum(any(call.arguments for call in talk.calls) for _, talk in bot.values()) >= 6
-    in_time = [item for item in TEN if (bot[item][1].delivery.late_p99_s or 0) <= LATE_S]
-    same = [item for item in in_time if calls_of(bot[item][1]) == calls_of(phone[item][1])]
-    assert len(same) >= 0.8 * len(in_time), {i: (calls_of(bot[i][1]), calls_of(phone[i][1])) for i in TEN}
-    right = [item for item in in_time if bot[item][0] == "passed"]
-    assert len(right) >= 0.5 * len(in_time), {item: outcome for item, (outcome, _) in bot.items()}
+        check_calls(tmp_path / "bot", item, talk)
+    called = [item for item, (_, talk) in bot.items() if any(call.arguments for call in talk.calls)]
+    assert called
+    if elapsed_s * WORKERS > SLOW * sum(talk.duration_ticks / RATE_HZ for _, talk in phone.values()):
+        pytest.skip(f"this machine is too slow or busy to judge a bot by: it called in {len(called)} of {len(TEN)}")
+    for item in TEN:
+        check_voices(tmp_path / "bot", item, bot[item][1])
+    same = [item for item in TEN if calls_of(bot[item][1]) == calls_of(phone[item][1])]
+    assert len(same) >= 8, {i: (calls_of(bot[i][1]), calls_of(phone[i][1])) for i in TEN}
+    right = [item for item in TEN if bot[item][0] == "passed"]
+    assert len(right) >= 6, {item: outcome for item, (outcome, _) in bot.items()}
 
 
 def ten(reports: Path, agent: str) -> dict[str, tuple[str, Conversation]]:
     """Outcome and conversation of each of the ten, of a run of its own."""
     asked = [f"{FDB3 / item.split('_')[0]}.yaml::scenario[{item}]" for item in TEN]
-    options = ("-n", "2", f"--agent={agent}", f"--voicebench-reports={reports}")
+    options = ("-n", str(WORKERS), f"--agent={agent}", f"--voicebench-reports={reports}")
     done = subprocess.run(
         command(*asked, *options, plugins=XDIST),
         cwd=FDB3.parents[1],
@@ -135,14 +146,24 @@ def calls_of(talk: Conversation) -> list[tuple[str, str]]:
     return [(call.name, json.dumps(dict(call.arguments), sort_keys=True)) for call in talk.calls]
 
 
-def check_evidence(reports: Path, item: str, talk: Conversation) -> None:
-    """Calls came over HTTP with their arguments, and both voices are there."""
-    folder = reports / (reports / "latest").read_text().strip() / "items" / item
-    rows = [json.loads(line)["event"] for line in (folder / "events.jsonl").read_text().splitlines()]
+def folder_of(reports: Path, item: str) -> Path:
+    return reports / (reports / "latest").read_text().strip() / "items" / item
+
+
+def check_calls(reports: Path, item: str, talk: Conversation) -> None:
+    """What is scored is what came over HTTP, arguments included."""
+    lines = (folder_of(reports, item) / "events.jsonl").read_text().splitlines()
+    rows = [json.loads(line)["event"] for line in lines]
+    (start,) = (row for row in rows if isinstance(row, dict) and row.get("event") == "start")
+    assert start["start"]["customParameters"]["tools_url"].endswith("/***"), item
     asked = [row for row in rows if isinstance(row, dict) and row.get("type") == "tool_call"]
-    assert [(row["call_id"], row["name"]) for row in asked] == [(c.call_id, c.name) for c in talk.calls]
-    assert [json.loads(row["arguments"]) for row in asked] == [dict(c.arguments) for c in talk.calls]
-    recording = load_recording(folder)
-    assert rms_dbfs(recording.user) > -45, folder.name
-    assert sum(chunk.heard_ticks for chunk in talk.chunks) > RATE_HZ // 2, folder.name
-    assert rms_dbfs(recording.agent) > -60, folder.name
+    assert [(row["call_id"], row["name"]) for row in asked] == [(c.call_id, c.name) for c in talk.calls], item
+    assert [json.loads(row["arguments"]) for row in asked] == [dict(c.arguments) for c in talk.calls], item
+
+
+def check_voices(reports: Path, item: str, talk: Conversation) -> None:
+    """Both are in the recording."""
+    recording = load_recording(folder_of(reports, item))
+    assert rms_dbfs(recording.user) > -45, item
+    assert sum(chunk.heard_ticks for chunk in talk.chunks) > RATE_HZ // 2, item
+    assert rms_dbfs(recording.agent) > -60, item

@@ -1,6 +1,7 @@
 """The Ultravox adapter in whole conversations over the wire, with a double and each of its faults.
 
-All conversations of the table are held side by side, on the wall clock: what is asserted is order and content.
+All conversations of the table are held side by side with their doubles, on a loop whose clock counts waiting alone:
+what is asserted is order and content, and no load of the machine changes it.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ import asyncio
 import json
 import socket
 from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
 
 import pytest
 import stage
+from patience import patiently
 
 from pytest_voicebench.agents import wire
 from pytest_voicebench.agents.protocol import Setup
@@ -23,11 +25,11 @@ from pytest_voicebench.agents.ultravox import Ultravox, creation
 from pytest_voicebench.agents.wire import Unreachable
 from pytest_voicebench.audio import RATE_HZ
 from pytest_voicebench.conversation import Conversation
-from pytest_voicebench.runner import Runner
+from pytest_voicebench.duplex import converse
 from pytest_voicebench.scenario import Step
 from tests.servers.openai_script import Call, Say, recite
 from tests.servers.ultravox_script import UltravoxScript
-from tests.servers.ultravox_server import ultravox_server
+from tests.servers.ultravox_server import UltravoxDouble, listen, ultravox_server
 
 KEY = "uv-planted-7391"
 DEADLINE_S = 60.0
@@ -59,7 +61,8 @@ def case(*, turns: Any = None, steps: Any = None, suite: Any = None, settings: A
 
 TWO = (("turn",), ("then", stage.after_agent()))
 TWICE = ((Say(0.5, "One."),), (Say(0.5, "Two."),))
-LONG = ((Say(9.0, "one two three four five six seven eight nine ten"),), (Say(),))
+LONG_S = 25.0
+LONG = ((Say(LONG_S, " ".join(map(str, range(100)))),), (Say(),))
 BARGE_IN = (("turn",), ("wait", stage.into_agent(1.0)))
 LIMIT = {"max_duration_s": 6.0}
 LEAST = {"client_buffer_size_ms": 60}
@@ -135,22 +138,31 @@ class Held:
 @pytest.fixture(scope="module")
 def held(tmp_path_factory):
     """All conversations of the table, by name."""
-    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ULTRAVOX_API_KEY", KEY)
         patch.setattr(wire, "HANDSHAKE_TIMEOUT_S", 2.0)
-        runner = stack.enter_context(closing(Runner()))
-        doubles, futures = {}, {}
+        yield patiently(hold_all(tmp_path_factory))
+
+
+async def hold_all(folders):
+    """Hold them side by side, the doubles in the same loop."""
+    doubles, talks = {}, {}
+    async with AsyncExitStack() as stack, asyncio.timeout(DEADLINE_S):
         for name, one in CASES.items():
-            folder = tmp_path_factory.mktemp(name)
-            doubles[name] = stack.enter_context(ultravox_server(one.script, recite(*one.turns)))
-            steps = [stage.say(folder, s[0], "filler", when=s[1] if s[1:] else None) for s in one.steps]
-            if one.inject:
-                steps.append(Step(kind="inject", text=one.inject, trigger=stage.into_agent(0.3)))
-            scenario = stage.scenario(folder, *steps, item_id=name, settle_s=1.0, **one.suite)
-            slow = {n: replace(tool, latency_s=one.tool_latency_s) for n, tool in stage.TOOLS.items()}
-            scenario = replace(scenario, suite=replace(scenario.suite, tools=slow))
-            futures[name] = runner.submit(scenario, Ultravox(url=doubles[name].url, **one.settings))
-        yield {name: Held(future.result(timeout=DEADLINE_S), doubles[name]) for name, future in futures.items()}
+            doubles[name] = UltravoxDouble(script=one.script, open_line=recite(*one.turns))
+            await stack.enter_async_context(listen(doubles[name]))
+            scenario = scenario_of(folders.mktemp(name), name, one)
+            talks[name] = asyncio.create_task(converse(scenario, Ultravox(url=doubles[name].url, **one.settings)))
+        return {name: Held(await talk, doubles[name]) for name, talk in talks.items()}
+
+
+def scenario_of(folder, name, one):
+    steps = [stage.say(folder, s[0], "filler", when=s[1] if s[1:] else None) for s in one.steps]
+    if one.inject:
+        steps.append(Step(kind="inject", text=one.inject, trigger=stage.into_agent(0.3)))
+    scenario = stage.scenario(folder, *steps, item_id=name, settle_s=1.0, **one.suite)
+    slow = {n: replace(tool, latency_s=one.tool_latency_s) for n, tool in stage.TOOLS.items()}
+    return replace(scenario, suite=replace(scenario.suite, tools=slow))
 
 
 WHOLE = ["whole", "paced", "odd", "twice", "unknown", "hums", "unnumbered", "whole_texts", "sound_first", "no_states"]
@@ -259,7 +271,7 @@ def test_barge_in_drops_what_was_not_played(held):
     talk = held["barge_in"].talk
     assert held["barge_in"].told() == []
     assert len(talk.clears_ticks) == 1
-    assert RATE_HZ <= sum(c.heard_ticks for c in talk.chunks if c.item_id == "reply_1") < 9 * RATE_HZ
+    assert RATE_HZ <= sum(c.heard_ticks for c in talk.chunks if c.item_id == "reply_1") < LONG_S * RATE_HZ
     words = next(t for t in talk.transcripts if t.item_id == "reply_1")
     assert words.estimated
     assert 0 < len(words.heard_text) < len(words.text)
@@ -271,7 +283,7 @@ def test_a_server_in_real_time_just_stops_and_nothing_is_left_to_drop(held):
     talk = held["barge_in_paced"].talk
     assert (held["barge_in_paced"].told(), talk.clears_ticks) == ([], ())
     received = [c for c in talk.chunks if c.item_id == "reply_1"]
-    assert RATE_HZ <= sum(c.heard_ticks for c in received) < 9 * RATE_HZ
+    assert RATE_HZ <= sum(c.heard_ticks for c in received) < LONG_S * RATE_HZ
     assert held["barge_in_paced"].texts("agent")[1:] == ["All done."]
 
 

@@ -1,7 +1,8 @@
 """A double of Moshi's server on 127.0.0.1: a handshake, then a frame of sound for every frame; and its faults.
 
-`moshi_server(...)` runs it in a thread. `python -m tests.servers.moshi_server AGENT [SUITE.yaml]` runs it in a process
-of its own with one of this package's agents behind the wire, as the double of OpenAI's Realtime API does.
+`moshi_server(...)` runs it in a thread, `listen(MoshiDouble(...))` in the loop it is called from.
+`python -m tests.servers.moshi_server AGENT [SUITE.yaml]` runs it in a process of its own with one of this package's
+agents behind the wire, as the double of OpenAI's Realtime API does.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from aiohttp import WSMsgType, web
 
 from pytest_voicebench.agents.protocol import AgentAudio, PlaybackClear, Transcript
 from pytest_voicebench.audio import RATE_HZ, Audio, StreamResampler, resample
+from tests.servers.in_thread import in_thread
 from tests.servers.openai_script import recite, setup_of
-from tests.servers.running import agent_behind, in_thread, until_input_closes
+from tests.servers.running import agent_behind, until_input_closes
 from tests.servers.turn_taking import TurnTaking
 
 Json = Any
@@ -197,7 +199,7 @@ class MoshiSession:
 
 
 @asynccontextmanager
-async def serve(double: MoshiDouble):
+async def listen(double: MoshiDouble):
     """Serve a double on an ephemeral port of the loopback interface."""
     app = web.Application()
     app.add_routes([web.get("/api/chat", double.chat)])
@@ -218,14 +220,14 @@ async def serve(double: MoshiDouble):
 def moshi_server(script: MoshiScript | None = None, open_line=None, **more):
     """A double in a thread, until the block ends."""
     double = MoshiDouble(script=script or MoshiScript(), open_line=open_line or recite(), **more)
-    with in_thread(serve(double)):
+    with in_thread(listen(double)):
         yield double
 
 
 async def main(agent_text: str, suite: Path | None) -> None:
     """Serve until standard input closes."""
     double = MoshiDouble(script=MoshiScript(), **agent_behind(agent_text, suite))
-    await until_input_closes(double, serve(double))
+    await until_input_closes(double, listen(double))
 
 
 if __name__ == "__main__":

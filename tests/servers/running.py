@@ -1,36 +1,13 @@
-"""Doubles run in a thread of their own for tests, or in this process until its standard input closes."""
+"""Doubles in a process of their own: one of this package's agents behind them, until their standard input closes."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import sys
-import threading
-from contextlib import AbstractAsyncContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
-
-
-@contextmanager
-def in_thread(serving: AbstractAsyncContextManager[Any]):
-    """Serve in a loop and a thread of their own, until the block ends."""
-    loop, listening = asyncio.new_event_loop(), threading.Event()
-    stop: asyncio.Event = asyncio.Event()
-
-    async def main() -> None:
-        async with serving:
-            listening.set()
-            await stop.wait()
-
-    thread = threading.Thread(target=loop.run_until_complete, args=(main(),), daemon=True)
-    thread.start()
-    assert listening.wait(10)
-    try:
-        yield
-    finally:
-        loop.call_soon_threadsafe(stop.set)
-        thread.join(10)
-        loop.close()
 
 
 def agent_behind(agent_text: str, suite: Path | None) -> dict[str, Any]:
@@ -48,8 +25,8 @@ def agent_behind(agent_text: str, suite: Path | None) -> dict[str, Any]:
     return {"open_line": agent.connect, "input_hz": agent.info.input_hz, "tools": tools}
 
 
-async def until_input_closes(double: Any, serving: AbstractAsyncContextManager[Any]) -> None:
+async def until_input_closes(double: Any, listening: AbstractAsyncContextManager[Any]) -> None:
     """Serve, and say at which port."""
-    async with serving:
+    async with listening:
         print(double.port, flush=True)
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)

@@ -1,7 +1,8 @@
 """A double of Ultravox on 127.0.0.1: calls over HTTP, their sockets, turns, tools, barge-in; and its faults.
 
-`ultravox_server(...)` runs it in a thread. `python -m tests.servers.ultravox_server AGENT [SUITE.yaml]` runs it in a
-process of its own with one of this package's agents behind the wire, as the double of OpenAI's Realtime API does.
+`ultravox_server(...)` runs it in a thread, `listen(UltravoxDouble(...))` in the loop it is called from.
+`python -m tests.servers.ultravox_server AGENT [SUITE.yaml]` runs it in a process of its own with one of this package's
+agents behind the wire, as the double of OpenAI's Realtime API does.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ import numpy as np
 from aiohttp import WSMsgType, web
 
 from pytest_voicebench.audio import RATE_HZ
+from tests.servers.in_thread import in_thread
 from tests.servers.openai_script import recite
-from tests.servers.running import agent_behind, in_thread, until_input_closes
+from tests.servers.running import agent_behind, until_input_closes
 from tests.servers.ultravox_script import UltravoxScript, message_flaw, request_flaw
 from tests.servers.ultravox_session import UltravoxSession
 
@@ -104,7 +106,7 @@ class UltravoxDouble:
 
 
 @asynccontextmanager
-async def serve(double: UltravoxDouble):
+async def listen(double: UltravoxDouble):
     """Serve a double on an ephemeral port of the loopback interface."""
     app = web.Application()
     app.add_routes([web.post("/api/calls", double.create), web.get("/calls/{call}/server_web_socket", double.join)])
@@ -126,14 +128,14 @@ async def serve(double: UltravoxDouble):
 def ultravox_server(script: UltravoxScript | None = None, open_line=None, **more):
     """A double in a thread, until the block ends."""
     double = UltravoxDouble(script=script or UltravoxScript(), open_line=open_line or recite(), **more)
-    with in_thread(serve(double)):
+    with in_thread(listen(double)):
         yield double
 
 
 async def main(agent_text: str, suite: Path | None) -> None:
     """Serve until standard input closes."""
     double = UltravoxDouble(script=UltravoxScript(), **agent_behind(agent_text, suite))
-    await until_input_closes(double, serve(double))
+    await until_input_closes(double, listen(double))
 
 
 if __name__ == "__main__":

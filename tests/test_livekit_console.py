@@ -24,7 +24,13 @@ from tests.servers.console_agent import Console, console_environment, seen
 
 pytest.importorskip("mcp_types", reason="tools over HTTP need the extra 'tools'")
 
-DEADLINE_S = 240.0
+DEADLINE_S = 600.0
+PATIENCE_S = 300.0
+"""For processes that begin all at once on a busy machine."""
+
+SETTLE_S = 5.0
+"""Long enough for a word of a process that gets little time."""
+
 ARGUMENTS = '{"destination": "Milan", "date": "2026-06-03"}'
 HOST_CALL = {"host_call": {"name": "search_flights", "arguments": ARGUMENTS}}
 OWN = {"name": "own_clock", "arguments": '{"zone": "CET"}', "output": "{'time': '12:30'}"}
@@ -92,6 +98,7 @@ CASES = {
     "garbage": start("garbage"),
     "no_such_argument": Case(settings={"args": "--loud"}),
     "dies": turn({"say": 3.0}, {"silence": 5}, {"dies": 3}),
+    "crashes_later": Case(script=Console(end="stays", turns=[[{"say": 3.0}, {"silence": 5}, {"crashes": 0}]])),
     "not_protobuf": turn({"raw": "\x00\x00\x00\x04\xff\xff\xff\xff"}),
     "huge": turn({"raw": "\x00\x20\x00\x00"}),
     "half": turn({"raw": "\x00\x00\x01\x00abc"}, {"silence": 5}, {"hangs_up": 0}),
@@ -126,8 +133,8 @@ def held(tmp_path_factory):
             folder = tmp_path_factory.mktemp(name)
             scripts[name] = case.script.write(folder / "agent.json")
             says = [stage.say(folder, step[0], "filler", when=step[1] if step[1:] else None) for step in case.steps]
-            scenario = stage.scenario(folder, *says, item_id=name, settle_s=1.0, **case.suite)
-            agent = LiveKit(entry=str(scripts[name]), **case.settings)
+            scenario = stage.scenario(folder, *says, item_id=name, settle_s=SETTLE_S, **case.suite)
+            agent = LiveKit(entry=str(scripts[name]), **{"start_timeout_s": PATIENCE_S, **case.settings})
             futures[name] = runner.submit(scenario, agent)
         yield {name: Held(future.result(timeout=DEADLINE_S), scripts[name]) for name, future in futures.items()}
 
@@ -267,6 +274,7 @@ def test_an_agent_that_does_not_leave_is_ended_without_a_problem(held):
         ("garbage", "agent_absent", "the agent announced a message of 1195725856 bytes, more than 1 MiB"),
         ("no_such_argument", "agent_absent", "error: unrecognized arguments: --loud"),
         ("dies", "infrastructure", "the agent's process ended with status 3: ValueError: planted"),
+        ("crashes_later", "infrastructure", "the agent crashed: KeyError: 'planted'"),
         ("not_protobuf", "infrastructure", "the agent sent 4 bytes that are no AgentSessionMessage"),
         ("huge", "infrastructure", "the agent announced a message of 2097152 bytes, more than 1 MiB"),
         ("half", "infrastructure", "the connection broke off in the middle of a message"),

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import signal
+import subprocess
 import sys
+import time
 
 import pytest
-from suites_for_pytest import XDIST, latest_run, outcomes, run_apart, scenario_yaml, write_conftest, write_suite
+from suites_for_pytest import (
+    XDIST,
+    command,
+    environment,
+    heed_ctrl_c,
+    latest_run,
+    outcomes,
+    run_apart,
+    scenario_yaml,
+    write_conftest,
+    write_suite,
+)
 
 from pytest_voicebench.agents.livekit import (
     CascadedViaLiveKit,
@@ -94,8 +109,7 @@ def test_the_report_shows_which_file_was_run_and_whose_calls_count(entry):
 
 
 def test_an_agent_in_a_process_passes_a_scenario(folder, entry):
-    environment = {"PYTHONPATH": console_environment()}
-    status, text = run_apart(folder, f"--agent=livekit,entry={entry}", **environment)
+    status, text = run_apart(folder, f"--agent=livekit,entry={entry}", PYTHONPATH=console_environment())
     assert status == 0, text
     (item,) = [p for p in (latest_run(folder) / "items").iterdir() if p.is_dir()]
     talk = json.loads((item / "conversation.json").read_text())
@@ -104,6 +118,22 @@ def test_an_agent_in_a_process_passes_a_scenario(folder, entry):
     assert [row["at_s"] for row in rows] == sorted(row["at_s"] for row in rows)
     started = next(row["at_s"] for row in rows if "started" in str(row["event"]))
     assert started < 0  # nothing of it is measured
+
+
+def test_ctrl_c_ends_the_agents_process_too(folder):
+    lock = folder / "lock"
+    entry = Console(turns=[TURN], lock=str(lock), end="stays").write(folder / "agent.json")
+    arguments = command(f"--agent=livekit,entry={entry}", plugins=())
+    told = environment(PYTHONPATH=console_environment())
+    with subprocess.Popen(arguments, cwd=folder, env=told, stdout=subprocess.PIPE, preexec_fn=heed_ctrl_c) as run:
+        while not (folder / "agent.seen.json").exists():
+            assert run.poll() is None, run.stdout.read()
+            time.sleep(0.05)
+        run.send_signal(signal.SIGINT)
+        run.communicate()
+    with lock.open() as file:  # waits for whoever holds it
+        fcntl.flock(file, fcntl.LOCK_EX)
+    assert run.returncode == pytest.ExitCode.INTERRUPTED
 
 
 def test_a_missing_livekit_is_told_with_what_to_do(folder, entry):
@@ -200,10 +230,10 @@ def test_every_way_is_of_a_shipped_agent():
 
 def test_the_key_reaches_the_process_and_no_artifact_of_a_run(folder):
     script = Console(turns=[[{"tells_key": 0}, {"dies": 4}]]).write(folder / "agent.json")
-    environment = {"PYTHONPATH": console_environment(), "CONSOLE_AGENT_SCRIPT": str(script), "OPENAI_API_KEY": KEY}
+    told = {"PYTHONPATH": console_environment(), "CONSOLE_AGENT_SCRIPT": str(script), "OPENAI_API_KEY": KEY}
     options = ("-v", "--showlocals", "--junitxml=junit.xml", "-o", "log_level=DEBUG", "-o", "log_cli=true")
     agent = "--agent=gpt-realtime,via=livekit,url=ws://127.0.0.1:1/v1/realtime"
-    _, text = run_apart(folder, agent, *options, plugins=XDIST, **environment)
+    _, text = run_apart(folder, agent, *options, plugins=XDIST, **told)
     assert list(outcomes(folder).values()) == [("error", "infrastructure")], text
     assert json.loads(seen(script)["environment"]["VOICEBENCH_AGENT"])["system"] == "openai"
     files = [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".flac"]

@@ -269,6 +269,11 @@ class Agent:
         print("ValueError: planted", file=sys.stderr, flush=True)
         os._exit(status)
 
+    async def crashes(self, _) -> None:
+        """The agent's own code raises: its session ends, and its process stays where the script says so."""
+        crash_job()
+        self.writer.close()
+
     async def hangs_up(self, _) -> None:
         self.writer.close()
 
@@ -341,11 +346,16 @@ def begin(script: Console) -> None:
     if script.start == "crashes":
         raise RuntimeError("planted at the start")
     if script.start == "crashes_job":
-        print("ERROR livekit.agents unhandled exception while running the job task", file=sys.stderr)
-        print("KeyError: 'planted'", file=sys.stderr)
-        print('DEBUG livekit.agents shutting down job task {"reason": "job crashed"}', file=sys.stderr, flush=True)
+        crash_job()
     if script.start in ("never_dials", "crashes_job"):
         forever()
+
+
+def crash_job() -> None:
+    """What a process of livekit-agents writes when the agent's own code raises; it runs on."""
+    print("ERROR livekit.agents unhandled exception while running the job task", file=sys.stderr)
+    print("KeyError: 'planted'", file=sys.stderr)
+    print('DEBUG livekit.agents shutting down job task {"reason": "job crashed"}', file=sys.stderr, flush=True)
 
 
 def forever() -> None:

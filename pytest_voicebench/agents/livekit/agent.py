@@ -181,11 +181,11 @@ def _late(process: AgentProcess, timeout_s: float) -> str:
 
 
 async def _why_absent(waiting: asyncio.Future[bool], ending: asyncio.Future[str], process: AgentProcess) -> str:
+    error = waiting.exception() if waiting.done() else None
     told = ending.result() if ending.done() else await process.last_words() or ""
     if told:
         missing = "No module named livekit" in told or "No module named 'livekit" in told
         return f"{told} (python= must name an interpreter that has livekit-agents)" if missing else told
-    error = waiting.exception() if waiting.done() else None
     if isinstance(error, ConsoleBroken):
         return str(error)
     return f"before the agent listened: {error}" if error else "the agent hung up before it listened"

@@ -54,11 +54,11 @@ class AgentProcess:
         return self._ended.result() if self._ended.done() else f"the agent crashed: {self.word()}"
 
     async def last_words(self) -> str | None:
-        """How it ended where that was no good end, None where it did well or still runs after a moment."""
+        """How it ended or crashed; None where it ended well, or runs on without a word about that for a moment."""
         with suppress(TimeoutError):
             async with asyncio.timeout(LAST_WORDS_TIMEOUT_S):
-                told = await asyncio.shield(self._ended)
-                return told if self._process.returncode else None
+                told = await self.crashed()
+                return told if self._crashed.is_set() or self._process.returncode else None
         return None
 
     async def _wait(self) -> str:

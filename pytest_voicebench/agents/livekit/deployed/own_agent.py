@@ -154,11 +154,31 @@ def realtime_session(model: Any) -> AgentSession[None]:
     )
 
 
+def cascaded_services(asked: dict[str, Any]) -> dict[str, Any]:
+    """Speech to text, chat and speech at OpenAI-compatible endpoints."""
+    from livekit.plugins import openai
+
+    language = {"detect_language": True} if asked["language"] == "auto" else {"language": asked["language"]}
+    options = {"temperature": asked["temperature"]} if asked["temperature"] >= 0 else {}
+    return {
+        "stt": openai.STT(
+            model=asked["stt_model"], base_url=asked["stt_url"], api_key=key(), use_realtime=False, **language
+        ),
+        "llm": openai.LLM(model=asked["llm_model"], base_url=asked["llm_url"], api_key=key(), max_retries=0, **options),
+        "tts": openai.TTS(
+            model=asked["tts_model"],
+            voice=asked["voice"],
+            base_url=asked["tts_url"],
+            api_key=key(),
+            response_format="pcm",
+        ),
+    }
+
+
 def cascaded_session(asked: dict[str, Any]) -> AgentSession[None]:
-    """Speech to text, chat, speech; turns by LiveKit's own voice detection."""
+    """A session of three services; turns by LiveKit's own voice detection."""
     from livekit.agents import inference
     from livekit.agents.voice.agent_session import SessionConnectOptions
-    from livekit.plugins import openai
 
     start_s, silence_s = asked["start_s"], asked["silence_s"]
     vad = inference.VAD(
@@ -166,8 +186,6 @@ def cascaded_session(asked: dict[str, Any]) -> AgentSession[None]:
         min_silence_duration=min(0.25, silence_s),
         activation_threshold=asked["threshold"],
     )
-    language = {"detect_language": True} if asked["language"] == "auto" else {"language": asked["language"]}
-    options = {"temperature": asked["temperature"]} if asked["temperature"] >= 0 else {}
     turns: Any = {
         "turn_detection": "vad",
         "endpointing": {"mode": "fixed", "min_delay": silence_s, "max_delay": silence_s},
@@ -175,17 +193,7 @@ def cascaded_session(asked: dict[str, Any]) -> AgentSession[None]:
     }
     once = APIConnectOptions(max_retry=0, timeout=asked["timeout_s"])
     return AgentSession(
-        stt=openai.STT(
-            model=asked["stt_model"], base_url=asked["stt_url"], api_key=key(), use_realtime=False, **language
-        ),
-        llm=openai.LLM(model=asked["llm_model"], base_url=asked["llm_url"], api_key=key(), max_retries=0, **options),
-        tts=openai.TTS(
-            model=asked["tts_model"],
-            voice=asked["voice"],
-            base_url=asked["tts_url"],
-            api_key=key(),
-            response_format="pcm",
-        ),
+        **cascaded_services(asked),
         vad=vad,
         turn_handling=turns,
         max_tool_steps=MOST_TOOL_STEPS,

@@ -3,8 +3,8 @@
 pytest runs in this process, the agents are behind sockets in another one (`pacing_server.py`), on the same machine.
 First a bare websockets client paces as many sessions, so that one sees what the machine can do at all. Then a suite of
 100 runs at `--voicebench-concurrency 100`, and one of 200, in which conversations are scored while 100 are under way.
-Options: the number (100), `--bare` for the client alone, `--once` without the second suite. Close other programs: what
-they take is measured too.
+Options: the number (100), `--bare` for the client alone, `--once` without the second suite, `--switch=0.1` for another
+switch interval of threads in ms. Close other programs: what they take is measured too.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 import stage  # noqa: E402
 from suites_for_pytest import _with_words, scenario_yaml, write_suite  # noqa: E402
 
-from pytest_voicebench import duplex  # noqa: E402
+from pytest_voicebench import duplex, runner  # noqa: E402
 from pytest_voicebench.audio import BLOCK_S, RATE_HZ  # noqa: E402
 from pytest_voicebench.timing_file import timing_path, write_timing  # noqa: E402
 
@@ -45,6 +45,9 @@ def main() -> None:
     """Print the tables."""
     numbers = [int(word) for word in sys.argv[1:] if word.isdecimal()]
     n = numbers[0] if numbers else 100
+    for word in sys.argv[1:]:
+        if word.startswith("--switch="):
+            runner.SWITCH_INTERVAL_S = float(word.partition("=")[2]) / 1000
     with tempfile.TemporaryDirectory() as folder:
         suites = {items: _write_suite(Path(folder, str(items)), items) for items in (n, 2 * n)}
         with _server(_user_end_s(suites[n])) as port:

@@ -92,6 +92,8 @@ class Runner:
     def _wall(self) -> asyncio.AbstractEventLoop:
         if self._wall_loop is None:
             self._wall_loop = asyncio.new_event_loop()
+            # Few, because every thread that computes keeps this loop's from it for a switch interval, block by block.
+            self._wall_loop.set_default_executor(ThreadPoolExecutor(2, thread_name_prefix="voicebench-aside"))
             self._wall_thread = threading.Thread(
                 target=_run, args=(self._wall_loop,), name="voicebench-wall", daemon=True
             )

@@ -140,6 +140,7 @@ class Watch:
         self.loop_s = 0.0
         self.memory = 0
         self.collections_ms: list[float] = []
+        self._collection_s = 0.0
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self) -> Iterator[None]:
@@ -152,28 +153,25 @@ class Watch:
 
     def watch(self) -> None:
         """Note how late every block was, and how long garbage collections take while conversations are held."""
-        usual = duplex._Duplex._delivery
+        usual = duplex._Duplex._hang_up
 
-        def noted(held: Any) -> Any:
+        async def noted(held: Any, context: Any) -> None:
             self.lateness.ms += [max(0, ticks) * 1000 / RATE_HZ for ticks in held.lateness_ticks]
             self.lateness.cpu_s = time.thread_time()
-            return usual(held)
+            await usual(held, context)
 
-        duplex._Duplex._delivery = noted  # type: ignore[method-assign]
-        begin_s = 0.0
+        duplex._Duplex._hang_up = noted  # type: ignore[method-assign]
+        gc.callbacks.append(self._collected)
 
-        def collected(phase: str, _: object) -> None:
-            nonlocal begin_s
-            if phase == "start":
-                begin_s = time.perf_counter()
-            elif gc.get_freeze_count():  # the runner freezes what was there before
-                self.collections_ms.append((time.perf_counter() - begin_s) * 1000)
-
-        gc.callbacks.append(collected)
+    def _collected(self, phase: str, _: object) -> None:
+        if phase == "start":
+            self._collection_s = time.thread_time()
+        elif gc.get_freeze_count():  # the runner freezes what was there before
+            self.collections_ms.append((time.thread_time() - self._collection_s) * 1000)
 
 
 def _run(suite: Path, n: int, port: int) -> Run:
-    watch = Watch()
+    watch, hang_up = Watch(), duplex._Duplex._hang_up
     watch.watch()
     agent = f"--agent=gpt-realtime,url=ws://127.0.0.1:{port}/v1/realtime"
     plain = [
@@ -192,6 +190,8 @@ def _run(suite: Path, n: int, port: int) -> Run:
     reports = suite.parent / "reports"
     words = [str(suite), agent, *plain, f"--voicebench-concurrency={n}", f"--voicebench-reports={reports}"]
     pytest.main([*words, f"--rootdir={suite.parent}"], plugins=[watch])
+    duplex._Duplex._hang_up = hang_up  # type: ignore[method-assign]
+    gc.callbacks.clear()
     run = reports / (reports / "latest").read_text().strip()
     results = [json.loads(line) for line in (run / "results.jsonl").read_text().splitlines()]
     return Run(results, watch.lateness, watch.loop_s, watch.memory, watch.collections_ms)

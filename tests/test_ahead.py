@@ -141,7 +141,8 @@ def test_conversations_are_held_at_once_and_told_in_the_order_of_the_items(pytes
     assert len(cases) == 4
     for row in rows(pytester.path):
         assert cases[f"scenario[{row['item_id']}]"] >= row["duration_s"]
-    assert json.loads((latest_run(pytester.path) / "plan.json").read_text())["header"]["concurrency"] == 4
+    assert summary_of(pytester.path)["header"]["concurrency"] == 4
+    result.stdout.fnmatch_lines(["*4 conversations at once*"])
 
 
 def test_no_more_than_asked_for_are_held_and_the_next_begins_when_one_is_over(pytester, run):

@@ -52,8 +52,8 @@ def chats(*answers, **more) -> Script:
 
 
 def trouble(endpoint, kind="status", **more):
-    settings = {"timeout_s": 1.0} if kind == "stall" else {}  # before the conversation settles
-    return Case(script=chats(LONG, troubles={endpoint: Trouble(kind=kind, **more)}), settings=settings)
+    suite = {"settle_s": 8.0} if kind == "stall" else {}  # the stall is noticed before the conversation settles
+    return Case(script=chats(LONG, troubles={endpoint: Trouble(kind=kind, **more)}), suite=suite)
 
 
 TOOL = (Chat("", [SEARCH]), Chat("Here it is at last."))
@@ -155,7 +155,7 @@ def held(tmp_path_factory):
             double = stack.enter_context(cascade_server(case.script))
             url = case.url.format(port=double.port, free=free_port()) or double.url
             steps = [said(folder, step) for step in case.steps]
-            scenario = stage.scenario(folder, *steps, item_id=name, settle_s=1.2, **case.suite)
+            scenario = stage.scenario(folder, *steps, item_id=name, **{"settle_s": 1.2, **case.suite})
             slow = {n: replace(tool, latency_s=case.tool_latency_s) for n, tool in stage.TOOLS.items()}
             scenario = replace(scenario, suite=replace(scenario.suite, tools=slow))
             doubles[name] = double
@@ -367,10 +367,10 @@ def test_an_answer_that_is_cut_by_a_limit_is_a_remark_on_the_agent(held):
         ("llm_end", "infrastructure", "chat at {url}: the answer ended without finish_reason"),
         ("llm_error", "infrastructure", "chat at {url}: an error in the middle of the answer: the service failed"),
         ("llm_garbage", "infrastructure", "chat at {url}: the answer cannot be read"),
-        ("llm_stall", "infrastructure", "chat at {url}: nothing came for 1 s"),
+        ("llm_stall", "infrastructure", "chat at {url}: nothing came for 4 s"),
         ("tts_500", "infrastructure", "speech at {url}: HTTP 500, the server failed"),
         ("tts_cut", "infrastructure", "speech at {url}: the connection broke off before the end of the answer"),
-        ("tts_stall", "infrastructure", "speech at {url}: nothing came for 1 s"),
+        ("tts_stall", "infrastructure", "speech at {url}: nothing came for 4 s"),
         ("tts_json", "infrastructure", "speech at {url}: application/json came where PCM is due"),
         ("tts_wav", "infrastructure", "speech at {url}: a sound file came where bare PCM is due"),
         ("tts_empty", "infrastructure", "no sound came for the sentence 'One two three four five.'"),

@@ -21,6 +21,7 @@ GROUP = "pytest_voicebench.agents"
 DEFAULT_AGENT = "local"
 
 SHIPPED: Mapping[str, str] = {
+    "audio_chat": "pytest_voicebench.agents.audio_chat:AudioChat",
     "cascaded": "pytest_voicebench.agents.cascaded:Cascaded",
     "gemini-live-2.5": "pytest_voicebench.agents.gemini_live:Gemini25",
     "gemini-live-3.1": "pytest_voicebench.agents.gemini_live:Gemini31",
@@ -35,7 +36,9 @@ SHIPPED: Mapping[str, str] = {
 NEEDS_SCENARIO = frozenset({"simulated"})
 """Shipped agents that are told, before the settings, the scenario: what the user will say and expect."""
 
-HOSTED = frozenset({"cascaded", "gemini-live-2.5", "gemini-live-3.1", "gemini-live-3.8", "gpt-realtime", "grok"})
+HOSTED = frozenset(
+    {"audio_chat", "cascaded", "gemini-live-2.5", "gemini-live-3.1", "gemini-live-3.8", "gpt-realtime", "grok"}
+)
 """Shipped agents that need a key: it is looked for before anything is collected."""
 
 ALIASES: Mapping[str, str] = {

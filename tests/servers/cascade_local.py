@@ -33,7 +33,7 @@ def local_script(tools: dict[str, Any]) -> Script:
     from pytest_voicebench.agents.local.recognition import load_recognizer
     from pytest_voicebench.agents.local.settings import LocalSettings
     from pytest_voicebench.agents.local.vocabulary import expected_words
-    from pytest_voicebench.agents.local.voice import find_voice
+    from pytest_voicebench.agents.voice import find_voice
 
     settings, one_at_a_time = LocalSettings(), threading.Lock()
     prompt = expected_words(settings.prompt, list(tools.values()))

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
+from websockets.typing import Subprotocol
 
 from pytest_voicebench.agents.credentials import Secret
 from pytest_voicebench.agents.protocol import AgentAbsent
@@ -156,6 +157,7 @@ async def open_wire(
     headers: Mapping[str, str] | None = None,
     secret: Secret | None = None,
     json_in_binary: bool = False,
+    subprotocol: str | None = None,
 ) -> AsyncIterator[Wire]:
     """Open a WebSocket and close it in the end. Raises Unreachable, in one line without the key.
 
@@ -171,6 +173,7 @@ async def open_wire(
             url,
             additional_headers=dict(headers or {}),
             user_agent_header="pytest-voicebench",
+            subprotocols=[Subprotocol(subprotocol)] if subprotocol else None,
             proxy=None,
             compression=None,
             open_timeout=OPEN_TIMEOUT_S,

@@ -155,9 +155,9 @@ def answer_in_sound(sdk, messages):
     asked = {"model": "gpt-audio", "messages": messages, "tools": TOOLS, "stream": True, **SOUND}
     for chunk in sdk.chat.completions.create(**asked):
         delta = chunk.choices[0].delta if chunk.choices else None
-        sound = getattr(delta, "audio", None) or {}
-        words += sound.get("transcript", "")
-        pcm += base64.b64decode(sound.get("data", ""), validate=True)
+        sound = delta.audio if delta else None
+        words += (sound and sound.transcript) or ""
+        pcm += base64.b64decode((sound and sound.data) or "", validate=True)
         calls += (delta and delta.tool_calls) or []
     return words, pcm, calls
 

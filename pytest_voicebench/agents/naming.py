@@ -29,6 +29,8 @@ SHIPPED: Mapping[str, str] = {
     "gpt-realtime": "pytest_voicebench.agents.openai_realtime:GptRealtime",
     "grok": "pytest_voicebench.agents.openai_realtime:Grok",
     "local": "pytest_voicebench.agents.local:LocalAgent",
+    "minicpm-o": "pytest_voicebench.agents.omni:MiniCpmO",
+    "nemotron-voicechat": "pytest_voicebench.agents.omni:NemotronVoiceChat",
     "simulated": "pytest_voicebench.agents.simulated:build",
 }
 """Shipped agents: what takes the settings and gives the agent."""
@@ -37,9 +39,19 @@ NEEDS_SCENARIO = frozenset({"simulated"})
 """Shipped agents that are told, before the settings, the scenario: what the user will say and expect."""
 
 HOSTED = frozenset(
-    {"audio_chat", "cascaded", "gemini-live-2.5", "gemini-live-3.1", "gemini-live-3.8", "gpt-realtime", "grok"}
+    {
+        "audio_chat",
+        "cascaded",
+        "gemini-live-2.5",
+        "gemini-live-3.1",
+        "gemini-live-3.8",
+        "gpt-realtime",
+        "grok",
+        "minicpm-o",
+        "nemotron-voicechat",
+    }
 )
-"""Shipped agents that need a key: it is looked for before anything is collected."""
+"""Shipped agents at servers: their keys and settings are looked at before anything is collected."""
 
 ALIASES: Mapping[str, str] = {
     "gemini2_5": "gemini-live-2.5",

@@ -273,7 +273,10 @@ ODD = st.recursive(
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from(sorted(SessionState.HANDLERS)), st.dictionaries(st.sampled_from(NAMES), ODD)), max_size=6)
+    st.lists(
+        st.tuples(st.sampled_from(sorted(SessionState.HANDLERS)), st.dictionaries(st.sampled_from(NAMES), ODD)),
+        max_size=6,
+    )
 )
 def test_whatever_a_server_sends_gives_events_that_keep_to_the_protocol(said):
     session = Session()

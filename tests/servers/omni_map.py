@@ -37,7 +37,7 @@ class MapSession(Session):
         self.stopped = False
         self.speaks = False
 
-    async def send(self, kind: str, **fields: Json) -> None:
+    async def send(self, kind: str, /, **fields: Json) -> None:
         """Events have no ids here."""
         await self.socket.send(json.dumps({"type": kind, **fields}))
         if self.script.unknown:

@@ -51,7 +51,7 @@ class SglangSession(Session):
         self.ears = TurnTaking(self.rate_hz, SILENCE_MS)
         self.next_seq = 0
 
-    async def send(self, kind: str, **fields: Json) -> None:
+    async def send(self, kind: str, /, **fields: Json) -> None:
         if not kind.startswith(UNSAID):
             await super().send(kind, **fields)
 

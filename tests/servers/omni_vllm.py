@@ -39,7 +39,7 @@ class VllmSession(Session):
         self.spoke: set[str] = set()
         self.last_response = ""
 
-    async def send(self, kind: str, **fields: Json) -> None:
+    async def send(self, kind: str, /, **fields: Json) -> None:
         response_id = fields.get("response_id") or (fields.get("response") or {}).get("id")
         if kind == "response.output_audio.delta":
             fields |= {"format": "pcm16", "sample_rate_hz": RATE_HZ}

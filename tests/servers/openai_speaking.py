@@ -68,7 +68,7 @@ class Speaking:
         self.numbers += 1
         return f"{kind}_{self.numbers:04}"
 
-    async def send(self, kind: str, **fields: Json) -> None:
+    async def send(self, kind: str, /, **fields: Json) -> None:
         """One event in the dialect's names."""
         if self.script.dialect == "beta":
             if kind == "conversation.item.done":

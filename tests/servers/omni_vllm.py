@@ -143,9 +143,13 @@ class VllmSession(Session):
         if item_id not in self.sent_samples:
             await self.error("playback_item_not_found", f"No item is registered for {response_id}.", event)
             return
-        self.played.append((item_id, event["played_ms"], event.get("truncate", False)))
+        self.played.append((item_id, event["played_ms"], False))
         told = {"item_id": item_id, "played_ms": event["played_ms"], "committed_ms": event.get("committed_ms")}
         await self.send("playback.acknowledged", event=told)
+
+    async def on_conversation_item_truncate(self, event) -> None:
+        await super().on_conversation_item_truncate(event)
+        self.played.append((event["item_id"], event["audio_end_ms"], True))
 
     async def on_session_event_ack(self, event) -> None:
         self.told_seq = event["server_event_seq"]

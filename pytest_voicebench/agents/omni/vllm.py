@@ -90,11 +90,13 @@ class VllmState(SessionState):
         self._wanted = False
 
     def cut(self, item_id: str, seconds: float) -> None:
-        """What was heard of an item is all that the model is to remember of it."""
+        """What was heard of an item is all that the model is to remember of it; with nothing heard it remembers none."""
         item = self._items.get(item_id)
         heard_ms = int(min(seconds, item.seconds if item else 0.0) * 1000)
         self._playing.stop(item_id, self._now_s())
-        self._outgoing.append({**self._played(item_id, heard_ms), "truncate": True})
+        self._outgoing.append(self._played(item_id, heard_ms))
+        if heard_ms > 0:
+            super().cut(item_id, seconds)
 
     def _played(self, item_id: str, ms: int) -> Event:
         told: Event = {"type": "playback.ack", "item_id": item_id, "played_ms": ms, "committed_ms": ms}

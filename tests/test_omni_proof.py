@@ -152,7 +152,6 @@ def asked(**more):
         "model": "openbmb/MiniCPM-o-4_5",
         "tools": False,
         "detection": None,
-        "overlap_policy": "listen_only",
         "playback_commit_policy": "ack_only",
         "reference": reference_wav("own"),
     }
@@ -188,6 +187,7 @@ def test_vllm_omnis_own_code_reads_what_we_send_it():
         "detection": None,
     }
     assert (with_tools["tools"], with_tools["detection"]["silence_duration_ms"]) == (2, 500)
+    assert with_tools["policies"] == ["barge_in_on_speech", "ack_only"]
     assert others[:2] == [
         {"kind": "AppendAudio", "audio": others[0]["audio"]},
         {"kind": "AckPlayback", "played": ["r1", "item_r1", 300, 300]},

@@ -75,6 +75,8 @@ class VllmSession(Session):
             await self.flat_error("ref_audio_required", "MiniCPM-o needs ref_audio.")
         elif detection is not None and detection.get("type") != "server_vad":
             await self.flat_error("unsupported_turn_detection", "Only server_vad is there.")
+        elif asked.get("overlap_policy") not in (None, "barge_in_on_speech" if detection else "listen_only"):
+            await self.flat_error("unsupported_turn_detection", "overlap_policy conflicts with turn_detection.")
         else:
             self.config = {**asked, **self.script.changes}
             if self.line is None:

@@ -7,7 +7,9 @@ environment of its own with both packages without their dependencies, and pydant
 from __future__ import annotations
 
 import json
+import logging
 import sys
+import types
 
 from bare import bare
 
@@ -15,6 +17,9 @@ from bare import bare
 def by_vllm(events):
     """The command that each event becomes; of a session, what the server would take for its configuration."""
     bare("vllm_omni", "vllm_omni.engine", "vllm_omni.engine.duplex")
+    logger = types.ModuleType("vllm.logger")  # all that this part wants of vllm
+    logger.init_logger = logging.getLogger
+    sys.modules |= {"vllm": types.ModuleType("vllm"), "vllm.logger": logger}
     from vllm_omni.engine.duplex.config import DuplexSessionConfig
     from vllm_omni.engine.duplex.realtime_commands import translate_realtime_command
 

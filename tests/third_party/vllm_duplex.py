@@ -48,8 +48,8 @@ async def turn(client: DuplexClient, seen: dict) -> None:
     """Answers as they come: decisions to listen, and one answer with its sound, which is told as played."""
     await speak(client)
     async for response in client.responses():
-        seen["decisions"].append(response.decision)
         if response.decision == "listen":
+            seen["decisions"].append("listen")
             continue
         async for chunk in response.audio():
             seen["audio_bytes"] += len(chunk)
@@ -57,6 +57,7 @@ async def turn(client: DuplexClient, seen: dict) -> None:
             if seen["cut"] and response.played_ms >= 1000:
                 seen["cut"] = False
                 await speak(client)
+        seen["decisions"].append(response.decision)
         seen["texts"].append(response.transcript)
         seen["statuses"].append(response.done_event.raw["response"]["status"])
         if len(seen["statuses"]) == seen["wanted"]:
@@ -80,9 +81,9 @@ async def call(client: DuplexClient, seen: dict) -> None:
 async def main(kind: str, url: str) -> None:
     seen: dict = {"cut": kind == "barge_in", "wanted": 2 if kind == "barge_in" else 1, "audio_bytes": 0}
     seen |= {name: [] for name in ("decisions", "texts", "statuses", "calls", "events", "errors")}
-    policy = "barge_in_on_speech" if kind == "barge_in" else "listen_only"
+    policy = {"overlap_policy": "barge_in_on_speech", "turn_detection": {"type": "server_vad"}}
     config = create_duplex_session_config(
-        ref_audio=None if kind == "no_voice" else audio_data_url(wav()), overlap_policy=policy
+        ref_audio=None if kind == "no_voice" else audio_data_url(wav()), **(policy if kind == "barge_in" else {})
     )
     client = DuplexClient(url, model="openbmb/MiniCPM-o-4_5", config=config, reconnect=None, handshake_timeout_s=5)
     taken = client._dispatch

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from pytest_voicebench.agents.credentials import Secret, find_key, need_key
-from pytest_voicebench.agents.omni.asked import INPUT_HZ, Asked
+from pytest_voicebench.agents.omni.asked import INPUT_HZ, Asked, overlap_policy
 from pytest_voicebench.agents.omni.map import SUBPROTOCOL
 from pytest_voicebench.agents.omni.opening import Clock, Opened, open_map, open_sglang, open_vllm
 from pytest_voicebench.agents.omni.reference import reference_flaw, reference_wav
@@ -24,7 +24,6 @@ from pytest_voicebench.conversation import AgentInfo
 Json = Any
 
 _HOSTED = "api.modelbest.cn"
-_OVERLAP_POLICIES = ("listen_only", "barge_in_on_speech")
 _COMMIT_POLICIES = ("ack_only", "commit_all_on_done")
 
 
@@ -76,9 +75,9 @@ class MiniCpmO:
     `url` and `model`: empty for the dialect's own. `ref_audio`: the voice to speak with; `own` is the package's own
     recording, `none` none, else a sound file. `turn_detection`: `none` (the model alone decides when to speak) or
     `server_vad` with `threshold`, `prefix_padding_ms` and `silence_duration_ms`; what is sent is explicit in either
-    case. `tools`: tell the model of the suite's tools; only vllm-omni can, and not with every model. `overlap_policy`
-    and `playback_commit_policy` are vLLM-Omni's: what speech during speech does, and what the model remembers of an
-    answer.
+    case. `tools`: tell the model of the suite's tools; only vllm-omni can, and not with every model.
+    `playback_commit_policy` is vLLM-Omni's: `ack_only` (the model remembers of an answer what we report as played) or
+    `commit_all_on_done`. There speech cuts an answer with `server_vad` only; without it the model decides that too.
 
     The key is needed at OpenBMB's own address alone. Raises ValueError, one line, for a wrong setting or a missing key.
     """
@@ -91,7 +90,6 @@ class MiniCpmO:
     threshold: float = 0.5
     prefix_padding_ms: int = 300
     silence_duration_ms: int = 500
-    overlap_policy: str = "listen_only"
     playback_commit_policy: str = "ack_only"
     tools: bool = False
     _secret: Secret | None = field(init=False, repr=False, compare=False, default=None)
@@ -117,7 +115,6 @@ class MiniCpmO:
     def _check_turns(self) -> None:
         detections = ("none", "server_vad") if self._dialect.detects else ("none",)
         _one_of("turn_detection", self.turn_detection, detections)
-        _one_of("overlap_policy", self.overlap_policy, _OVERLAP_POLICIES)
         _one_of("playback_commit_policy", self.playback_commit_policy, _COMMIT_POLICIES)
         if not 0 <= self.threshold <= 1:
             raise ValueError(f"threshold must be from 0 to 1, not {self.threshold}")
@@ -146,7 +143,10 @@ class MiniCpmO:
     @property
     def info(self) -> AgentInfo:
         """What the report says: all that was asked of the server, and from which variable the key came."""
-        policies = {n: getattr(self, n) for n in ("overlap_policy", "playback_commit_policy")}
+        policies = {
+            "overlap_policy": overlap_policy(self._detection()),
+            "playback_commit_policy": self.playback_commit_policy,
+        }
         return AgentInfo(
             name=self.NAME,
             model=self._model,
@@ -201,7 +201,6 @@ class MiniCpmO:
             model=self._model,
             tools=self.tools,
             detection=self._detection(),
-            overlap_policy=self.overlap_policy,
             playback_commit_policy=self.playback_commit_policy,
             reference=reference,
         )

@@ -14,6 +14,11 @@ INPUT_HZ = 16_000
 OUTPUT_HZ = 24_000
 
 
+def overlap_policy(detection: dict[str, Json] | None) -> str:
+    """What speech during speech does on vLLM-Omni: it takes no other with either kind of turn detection."""
+    return "listen_only" if detection is None else "barge_in_on_speech"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """The settings of a session. `reference` is a WAV file whose voice the model takes; None leaves it to the server.
@@ -25,7 +30,6 @@ class Asked:
     model: str
     tools: bool
     detection: dict[str, Json] | None
-    overlap_policy: str
     playback_commit_policy: str
     reference: bytes | None
 

@@ -9,7 +9,7 @@ import base64
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from pytest_voicebench.agents.omni.asked import INPUT_HZ, OUTPUT_HZ, Asked
+from pytest_voicebench.agents.omni.asked import INPUT_HZ, OUTPUT_HZ, Asked, overlap_policy
 from pytest_voicebench.agents.omni.playing import Playing
 from pytest_voicebench.agents.openai_realtime.state import SessionState
 from pytest_voicebench.agents.protocol import AgentAudio, AgentEvent, Fault, ToolResult, TurnEnd, Usage
@@ -32,7 +32,7 @@ def session_update(asked: Asked) -> Event:
         "sample_rate_hz": INPUT_HZ,
         "audio": {"input": {"sample_rate_hz": INPUT_HZ}, "output": {"sample_rate_hz": OUTPUT_HZ}},
         "turn_detection": asked.detection,
-        "overlap_policy": asked.overlap_policy,
+        "overlap_policy": overlap_policy(asked.detection),
         "playback_commit_policy": asked.playback_commit_policy,
         "extra_body": {"auto_response": True, "force_listen_count": 0},
     }
@@ -90,7 +90,7 @@ class VllmState(SessionState):
         self._wanted = False
 
     def cut(self, item_id: str, seconds: float) -> None:
-        """What was heard of an item is all that the model is to remember of it; with nothing heard it remembers none."""
+        """What was heard of an item is all that the model is to remember of it."""
         item = self._items.get(item_id)
         heard_ms = int(min(seconds, item.seconds if item else 0.0) * 1000)
         self._playing.stop(item_id, self._now_s())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
@@ -49,12 +50,17 @@ class Held:
         return self.double.sessions[0]
 
     def kinds(self):
-        """What the client sent, but audio and what it tells of playback and of events that came."""
-        quiet = ("playback.ack", "session.event_ack", "input.append")
+        """What the client sent, but audio, its farewell, and what it tells of playback and of events that came."""
+        quiet = ("session.input_audio.append", "playback.ack", "session.event_ack", "input.append", "session.close")
         return [event["type"] for event in self.session.seen if event["type"] not in quiet]
 
     def told(self):
         return [(p.kind, p.message) for p in self.talk.problems]
+
+    def sent(self):
+        """What the client sent, by its own record."""
+        rows = [json.loads(line) for line in self.talk.wire_events]
+        return [row["event"] for row in rows if row["way"] == "sent"]
 
     def texts(self, speaker):
         return [t.text for t in self.talk.transcripts if t.speaker == speaker]

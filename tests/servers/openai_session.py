@@ -110,13 +110,17 @@ class Session(Speaking):
         inside = (self.config.get("audio") or {}).get("input") or {}
         return inside.get("turn_detection") or self.config.get("turn_detection") or {}
 
+    def described(self) -> dict[str, Json]:
+        """Instructions and tools as the client gave them."""
+        return self.config
+
     def start(self) -> asyncio.Task:
         """Open the line to the agent."""
         return asyncio.create_task(self.live())
 
     async def live(self) -> None:
         """The agent behind the wire."""
-        async with self.double.open_line(setup_of(self.config, self.double.tools)) as self.line:
+        async with self.double.open_line(setup_of(self.described(), self.double.tools)) as self.line:
             self.tasks.append(asyncio.create_task(self.speak()))
             async for event in self.line.receive():
                 self.events.put_nowait(event)

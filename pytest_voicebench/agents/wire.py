@@ -161,7 +161,8 @@ async def open_wire(
 ) -> AsyncIterator[Wire]:
     """Open a WebSocket and close it in the end. Raises Unreachable, in one line without the key.
 
-    `json_in_binary`: the provider puts its JSON into binary frames, so these are read like text.
+    `json_in_binary`: the provider puts its JSON into binary frames, so these are read like text. `subprotocol`: what is
+    offered in the handshake; a server that does not take it is talked to all the same.
 
     No proxy is used, no redirect followed and nothing tried again: a measurement knows whom it measures. Frames are not
     compressed, since that takes time from other conversations.

@@ -1,11 +1,14 @@
-"""The double of a cascade's three services, proved by OpenAI's SDK: it accepts the double, and fails on its faults."""
+"""The double of OpenAI-compatible services, proved by OpenAI's SDK: it accepts the double, and fails on its faults."""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import io
 import json
 import wave
 
+import numpy as np
 import openai
 import pytest
 from openai import OpenAI
@@ -135,3 +138,81 @@ def test_the_sdk_sees_an_answer_that_just_ends_and_speech_that_breaks_off():
         assert [c.choices[0].finish_reason for c in chat(client(double))] == [None, None]
         with pytest.raises(Exception, match=BROKE_OFF):
             speak(client(double))
+
+
+SOUND = {"modalities": ["text", "audio"], "audio": {"voice": "alloy", "format": "pcm16"}}
+
+
+def question(data=None, kind="wav"):
+    """A message with half a second of sound."""
+    data = base64.b64encode(wav()).decode() if data is None else data
+    return {"role": "user", "content": [{"type": "input_audio", "input_audio": {"data": data, "format": kind}}]}
+
+
+def answer_in_sound(sdk, messages):
+    """The transcript, the PCM and the calls of one streamed answer."""
+    words, pcm, calls = "", b"", []
+    asked = {"model": "gpt-audio", "messages": messages, "tools": TOOLS, "stream": True, **SOUND}
+    for chunk in sdk.chat.completions.create(**asked):
+        delta = chunk.choices[0].delta if chunk.choices else None
+        sound = delta.audio if delta else None
+        words += (sound and sound.transcript) or ""
+        pcm += base64.b64decode((sound and sound.data) or "", validate=True)
+        calls += (delta and delta.tool_calls) or []
+    return words, pcm, calls
+
+
+@pytest.mark.parametrize("odd", [False, True])
+def test_the_sdk_sends_speech_and_gets_every_sample_of_the_answer_with_its_words(odd):
+    with cascade_server(Script(chats=[Chat("Found it.")], voice=lambda _: tone(0.55), odd=odd)) as double:
+        words, pcm, calls = answer_in_sound(client(double), [question()])
+    assert (words, pcm, calls) == ("Found it.", tone(0.55).tobytes(), [])
+    assert double.of("chat")[0].sounds_s == [[0.5]]
+
+
+def test_the_sdk_makes_a_tool_round_trip_between_speech_and_speech():
+    script = Script(chats=[Chat("", [MILAN]), Chat("Found it.")], voice=lambda _: tone(0.2))
+    with cascade_server(script) as double:
+        sdk = client(double)
+        words, pcm, pieces = answer_in_sound(sdk, [question()])
+        assert (words, pcm, "".join(p.function.arguments for p in pieces)) == ("", b"", MILAN.arguments)
+        call = {"id": pieces[0].id, "type": "function", "function": {"name": "search_flights", "arguments": "{}"}}
+        asked = {"role": "assistant", "content": None, "tool_calls": [call]}
+        told = {"role": "tool", "tool_call_id": call["id"], "content": "{}"}
+        assert answer_in_sound(sdk, [question(), asked, told])[0] == "Found it."
+        with pytest.raises(openai.BadRequestError, match="call_0_0"):
+            answer_in_sound(sdk, [question(), asked, question()])
+
+
+def test_the_sdk_reads_a_whole_answer_as_a_wav_file_with_its_transcript():
+    with cascade_server(Script(chats=[Chat("Found it.")], voice=lambda _: tone(0.3))) as double:
+        asked = {**SOUND, "audio": {"voice": "alloy", "format": "wav"}}
+        (choice,) = client(double).chat.completions.create(model="m", messages=[question()], **asked).choices
+    assert choice.message.audio.transcript == "Found it."
+    with wave.open(io.BytesIO(base64.b64decode(choice.message.audio.data))) as file:
+        found = np.frombuffer(file.readframes(file.getnframes()), "<i2")
+    assert np.array_equal(found, tone(0.3))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [question("(noise)"), question(base64.b64encode(b"RIFF").decode()), question(kind="mp3")],
+    ids=["not_base64", "no_wav", "not_asked_for"],
+)
+def test_the_sdk_is_told_of_speech_that_cannot_be_read(message):
+    with cascade_server() as double, pytest.raises(openai.BadRequestError, match="input_audio"):
+        answer_in_sound(client(double), [message])
+
+
+@pytest.mark.parametrize(
+    ("kind", "raised", "told"),
+    [
+        ("cut", Exception, BROKE_OFF),
+        ("noise", binascii.Error, "base64"),
+        ("error", openai.APIError, "the service failed"),
+    ],
+)
+def test_the_same_client_fails_on_a_fault_in_the_middle_of_an_answer_in_sound(kind, raised, told):
+    script = Script(chats=[Chat("Found it.")], troubles={"chat": Trouble(kind=kind, after=4)})
+    with cascade_server(script) as double, pytest.raises(raised, match=told):
+        answer_in_sound(client(double), [question()])

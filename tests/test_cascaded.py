@@ -6,13 +6,7 @@ what is asserted is order and content, and no load of the machine changes it.
 
 from __future__ import annotations
 
-import asyncio
 import json
-import socket
-from collections.abc import Sequence
-from contextlib import AsyncExitStack, closing
-from dataclasses import dataclass, field, replace
-from typing import Any
 
 import pytest
 import stage
@@ -20,46 +14,30 @@ from patience import patiently
 
 from pytest_voicebench.agents.cascaded import Cascaded
 from pytest_voicebench.audio import RATE_HZ
-from pytest_voicebench.conversation import Conversation
 from pytest_voicebench.duplex import converse
 from tests.servers.cascade_script import Call, Chat, Script, Trouble, tone
 from tests.servers.cascade_server import Double, listen
-
-KEY = "sk-planted-5150"
-DEADLINE_S = 45.0
-SETTINGS = {"silence_ms": 800, "timeout_s": 4.0}
-ARGUMENTS = '{"destination": "Milan", "date": "2026-06-03"}'
-SEARCH = Call("search_flights", ARGUMENTS)
-ROME = Call("search_flights", '{"destination": "Rome", "date": "2026-06-03"}')
-BOOK = Call("book_flight", '{"flight_id": "FL123"}')
-LONG = Chat("One two three four five. Six seven eight nine ten. Eleven twelve thirteen. And so on and on.")
-REFUSED = "the key of OPENAI_API_KEY is refused (Incorrect API key"
-LIMIT = {"max_duration_s": 8.0}
-INTO_REPLY = (("turn",), ("wait", stage.into_agent(1.0)))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Case:
-    """One conversation: the double, what the user says, and the settings of ours."""
-
-    script: Script = field(default_factory=Script)
-    steps: Sequence[Any] = (("turn",),)
-    settings: dict[str, Any] = field(default_factory=dict)
-    suite: dict[str, Any] = field(default_factory=dict)
-    tool_latency_s: float = 0.0
-    url: str = ""
-
-
-def chats(*answers, **more) -> Script:
-    return Script(chats=answers, voice=lambda _: tone(1.0), **more)
+from tests.turn_stage import (
+    ARGUMENTS,
+    BOOK,
+    INTO_REPLY,
+    KEY,
+    LIMIT,
+    LONG,
+    REFUSED,
+    ROME,
+    SEARCH,
+    TOOL,
+    Case,
+    all_held,
+    chats,
+)
 
 
 def trouble(endpoint, kind="status", **more):
-    settings = {"timeout_s": 1.0} if kind == "stall" else {}  # before the conversation settles
-    return Case(script=chats(LONG, troubles={endpoint: Trouble(kind=kind, **more)}), settings=settings)
+    suite = {"settle_s": 8.0} if kind == "stall" else {}  # the stall is noticed before the conversation settles
+    return Case(script=chats(LONG, troubles={endpoint: Trouble(kind=kind, **more)}), suite=suite)
 
-
-TOOL = (Chat("", [SEARCH]), Chat("Here it is at last."))
 
 CASES = {
     "whole": Case(script=chats(*TOOL, heard=["To Milan, um, please."], key=KEY)),
@@ -124,66 +102,11 @@ CASES = {
 }
 
 
-@dataclass(frozen=True)
-class Held:
-    """A conversation, and the double's view of it."""
-
-    talk: Conversation
-    double: Any
-
-    def told(self):
-        return [(p.kind, p.message) for p in self.talk.problems]
-
-    def messages(self, number=-1):
-        """What the model was told in one of its requests, the instructions left out."""
-        return self.double.of("chat")[number].body["messages"][1:]
-
-    def texts(self, speaker):
-        return [t.text for t in self.talk.transcripts if t.speaker == speaker]
-
-    def events(self):
-        return [json.loads(line) for line in self.talk.wire_events]
-
-
 @pytest.fixture(scope="module")
 def held(tmp_path_factory):
     """All conversations of the table, by name."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OPENAI_API_KEY", KEY)
-        patch.setenv("ALL_PROXY", "http://127.0.0.1:9")  # nothing is there; it must not be asked
-        yield patiently(hold_all(tmp_path_factory))
-
-
-async def hold_all(folders):
-    """Hold them side by side, the doubles in the same loop."""
-    doubles, talks = {}, {}
-    async with AsyncExitStack() as stack, asyncio.timeout(DEADLINE_S):
-        for name, case in CASES.items():
-            doubles[name] = double = Double(script=case.script)
-            await stack.enter_async_context(listen(double))
-            url = case.url.format(port=double.port, free=free_port()) or double.url
-            scenario = scenario_of(folders.mktemp(name), name, case)
-            agent = Cascaded(url=url, **{**SETTINGS, **case.settings})
-            talks[name] = asyncio.create_task(converse(scenario, agent))
-        return {name: Held(await talk, doubles[name]) for name, talk in talks.items()}
-
-
-def scenario_of(folder, name, case):
-    steps = [said(folder, step) for step in case.steps]
-    scenario = stage.scenario(folder, *steps, item_id=name, settle_s=1.2, **case.suite)
-    slow = {n: replace(tool, latency_s=case.tool_latency_s) for n, tool in stage.TOOLS.items()}
-    return replace(scenario, suite=replace(scenario.suite, tools=slow))
-
-
-def said(folder, step):
-    """A turn of the name and with the trigger that are given, or the step as it is."""
-    return stage.say(folder, step[0], "filler", when=step[1] if step[1:] else None) if type(step) is tuple else step
-
-
-def free_port() -> int:
-    with closing(socket.socket()) as nobody:
-        nobody.bind(("127.0.0.1", 0))
-        return nobody.getsockname()[1]
+    with all_held(CASES, Cascaded, tmp_path_factory.mktemp) as found:
+        yield found
 
 
 @pytest.mark.parametrize("name", ["whole", "no_index", "odd", "plain", "energy"])
@@ -379,10 +302,10 @@ def test_an_answer_that_is_cut_by_a_limit_is_a_remark_on_the_agent(held):
         ("llm_end", "infrastructure", "chat at {url}: the answer ended without finish_reason"),
         ("llm_error", "infrastructure", "chat at {url}: an error in the middle of the answer: the service failed"),
         ("llm_garbage", "infrastructure", "chat at {url}: the answer cannot be read"),
-        ("llm_stall", "infrastructure", "chat at {url}: nothing came for 1 s"),
+        ("llm_stall", "infrastructure", "chat at {url}: nothing came for 4 s"),
         ("tts_500", "infrastructure", "speech at {url}: HTTP 500, the server failed"),
         ("tts_cut", "infrastructure", "speech at {url}: the connection broke off before the end of the answer"),
-        ("tts_stall", "infrastructure", "speech at {url}: nothing came for 1 s"),
+        ("tts_stall", "infrastructure", "speech at {url}: nothing came for 4 s"),
         ("tts_json", "infrastructure", "speech at {url}: application/json came where PCM is due"),
         ("tts_wav", "infrastructure", "speech at {url}: a sound file came where bare PCM is due"),
         ("tts_empty", "infrastructure", "no sound came for the sentence 'One two three four five.'"),

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_voicebench.agents.cascaded.ears import wav_of
-from pytest_voicebench.agents.cascaded.history import History, Sentence
-from pytest_voicebench.agents.cascaded.sentences import LONGEST, SentenceSplitter
-from pytest_voicebench.agents.cascaded.streamed_calls import StreamedCalls, WrittenCall
 from pytest_voicebench.agents.protocol import ToolResult
+from pytest_voicebench.agents.turn_based.history import History, Sentence
+from pytest_voicebench.agents.turn_based.sentences import LONGEST, SentenceSplitter
+from pytest_voicebench.agents.turn_based.streamed_calls import StreamedCalls, WrittenCall
+from pytest_voicebench.agents.turn_based.wav import wav_of
 
 
 def split(*pieces):

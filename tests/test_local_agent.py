@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 from pytest_voicebench import whisper
-from pytest_voicebench.agents.local import LocalAgent, voice
+from pytest_voicebench.agents import voice
+from pytest_voicebench.agents.local import LocalAgent
 from pytest_voicebench.agents.local.recognition import load_recognizer
 from pytest_voicebench.agents.local.settings import LocalSettings
 from pytest_voicebench.agents.protocol import Agent, AgentAbsent, AgentAudio, Setup, ToolCall, ToolResult

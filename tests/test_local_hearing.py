@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pytest_voicebench.agents.local.hearing import WINDOW, Hearing
+from pytest_voicebench.agents.hearing import WINDOW, Hearing
 from pytest_voicebench.agents.local.settings import LocalSettings
 from pytest_voicebench.agents.local.understanding.sounds import likeness
 from pytest_voicebench.agents.local.vocabulary import expected_words

@@ -8,7 +8,7 @@ from datetime import date
 import numpy as np
 import pytest
 
-from pytest_voicebench.agents.local.hearing import WINDOW, Hearing
+from pytest_voicebench.agents.hearing import WINDOW, Hearing
 from pytest_voicebench.agents.local.line import LocalLine
 from pytest_voicebench.agents.local.settings import settings_from
 from pytest_voicebench.agents.protocol import (

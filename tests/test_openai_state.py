@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pytest_voicebench.agents.checks import event_flaw
 from pytest_voicebench.agents.openai_realtime.dialects import Asked, differences, session_update
-from pytest_voicebench.agents.openai_realtime.state import _HANDLERS, SessionState
+from pytest_voicebench.agents.openai_realtime.state import SessionState
 from pytest_voicebench.agents.openai_realtime.usage import usage_counts
 from pytest_voicebench.agents.protocol import (
     AgentAudio,
@@ -273,7 +273,10 @@ ODD = st.recursive(
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from(sorted(_HANDLERS)), st.dictionaries(st.sampled_from(NAMES), ODD)), max_size=6)
+    st.lists(
+        st.tuples(st.sampled_from(sorted(SessionState.HANDLERS)), st.dictionaries(st.sampled_from(NAMES), ODD)),
+        max_size=6,
+    )
 )
 def test_whatever_a_server_sends_gives_events_that_keep_to_the_protocol(said):
     session = Session()

@@ -41,6 +41,7 @@ def test_audio_is_its_length_and_equal_blocks_in_a_row_are_one_row():
     log.received({"type": "response.audio.delta", "delta": "BBBBBB"})
     log.received({"type": "response.audio_transcript.delta", "delta": "Hello"})
     log.received({"media": {"payload": "A" * 400}})
+    log.sent({"audio_url": {"url": f"data:audio/wav;base64,{'A' * 378}"}})
     first, *others = rows(log)
     assert first == {
         "at_s": 0.0,
@@ -50,8 +51,8 @@ def test_audio_is_its_length_and_equal_blocks_in_a_row_are_one_row():
         "event": {"type": "input_audio_buffer.append", "audio": "<4 characters>"},
     }
     shown = [r["event"] for r in others]
-    assert [e.get("delta") for e in shown] == ["<6 characters>", "Hello", None]
-    assert shown[2] == {"media": {"payload": "<400 characters>"}}
+    assert [e.get("delta") for e in shown] == ["<6 characters>", "Hello", None, None]
+    assert shown[2:] == [{"media": {"payload": "<400 characters>"}}, {"audio_url": {"url": "<400 characters>"}}]
 
 
 def test_keys_do_not_get_in_neither_by_value_nor_by_name():

@@ -21,15 +21,19 @@ GROUP = "pytest_voicebench.agents"
 DEFAULT_AGENT = "local"
 
 SHIPPED: Mapping[str, str] = {
+    "audio_chat": "pytest_voicebench.agents.audio_chat:AudioChat",
     "cascaded": "pytest_voicebench.agents.cascaded:Cascaded",
     "gemini-live-2.5": "pytest_voicebench.agents.gemini_live:Gemini25",
     "gemini-live-3.1": "pytest_voicebench.agents.gemini_live:Gemini31",
     "gemini-live-3.8": "pytest_voicebench.agents.gemini_live:Gemini38",
+    "gpt-live": "pytest_voicebench.agents.openai_live:GptLive",
     "gpt-realtime": "pytest_voicebench.agents.openai_realtime:GptRealtime",
     "grok": "pytest_voicebench.agents.openai_realtime:Grok",
     "livekit": "pytest_voicebench.agents.livekit:LiveKit",
     "local": "pytest_voicebench.agents.local:LocalAgent",
+    "minicpm-o": "pytest_voicebench.agents.omni:MiniCpmO",
     "moshi": "pytest_voicebench.agents.moshi:Moshi",
+    "nemotron-voicechat": "pytest_voicebench.agents.omni:NemotronVoiceChat",
     "personaplex": "pytest_voicebench.agents.moshi:PersonaPlex",
     "simulated": "pytest_voicebench.agents.simulated:build",
     "twilio": "pytest_voicebench.agents.twilio:build",

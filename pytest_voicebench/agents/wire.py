@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
+from websockets.typing import Subprotocol
 
 from pytest_voicebench.agents.credentials import Secret
 from pytest_voicebench.agents.protocol import AgentAbsent
@@ -232,11 +233,13 @@ async def open_wire(
     secret: Secret | None = None,
     json_in_binary: bool = False,
     shown: Callable[[Json], Json] | None = None,
+    subprotocol: str | None = None,
 ) -> AsyncIterator[Wire]:
     """Open a WebSocket and close it in the end. Raises Unreachable, in one line without the key.
 
     `json_in_binary`: the provider puts its JSON into binary frames, so these are read like text. `shown`: an event as
-    the log keeps it, where that is not the event as it stands.
+    the log keeps it, where that is not the event as it stands. `subprotocol`: what is offered in the handshake; a
+    server that does not take it is talked to all the same.
 
     No proxy is used, no redirect followed and nothing tried again: a measurement knows whom it measures. Frames are not
     compressed, since that takes time from other conversations.
@@ -248,6 +251,7 @@ async def open_wire(
             url,
             additional_headers=dict(headers or {}),
             user_agent_header="pytest-voicebench",
+            subprotocols=[Subprotocol(subprotocol)] if subprotocol else None,
             proxy=None,
             compression=None,
             open_timeout=OPEN_TIMEOUT_S,

@@ -19,7 +19,7 @@ MOST_CHARACTERS = 16_000_000
 LONGEST_TEXT = 50_000
 """Longer texts inside an event are cut."""
 
-_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{100,}={0,2}")
+_BASE64 = re.compile(r"(?:data:[a-z0-9/+.-]*;base64,)?[A-Za-z0-9+/_-]{100,}={0,2}")
 _SECRET_NAME = re.compile(r"client_secret|api_?key|authorization|access_?token", re.IGNORECASE)
 
 

@@ -7,6 +7,7 @@ read only for what a JSON schema does not say of its tools.
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 import os
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import threading
 import wave
+from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from pytest_voicebench.audio import RATE_HZ, resample
+from tests.servers.cascade_chat import sounds_of
 from tests.servers.cascade_script import Call, Chat, Script
 from tests.servers.cascade_server import cascade_server
 from tests.servers.openai_script import setup_of
@@ -34,12 +37,13 @@ def local_script(tools: dict[str, Any]) -> Script:
     from pytest_voicebench.agents.local.recognition import load_recognizer
     from pytest_voicebench.agents.local.settings import LocalSettings
     from pytest_voicebench.agents.local.vocabulary import expected_words
-    from pytest_voicebench.agents.local.voice import find_voice
+    from pytest_voicebench.agents.voice import find_voice
 
     settings, one_at_a_time = LocalSettings(), threading.Lock()
     prompt = expected_words(settings.prompt, list(tools.values()))
     recognizer, voice = load_recognizer(settings.model, settings.beam, prompt), find_voice(settings.voice)
 
+    @functools.lru_cache(maxsize=256)  # a chat tells all speech again with every request
     def heard(wav: bytes) -> str:
         with wave.open(io.BytesIO(wav)) as file:
             samples = np.frombuffer(file.readframes(file.getnframes()), "<i2")
@@ -50,10 +54,10 @@ def local_script(tools: dict[str, Any]) -> Script:
         with one_at_a_time:
             return resample(voice.say(text), RATE_HZ).samples
 
-    return Script(heard=heard, chats=lambda body: planned(body, tools), voice=spoken)
+    return Script(heard=heard, chats=lambda body: planned(body, tools, heard), voice=spoken)
 
 
-def planned(body: Json, tools: dict[str, Any]) -> Chat:
+def planned(body: Json, tools: dict[str, Any], heard: Callable[[bytes], str]) -> Chat:
     """What the rules do next with the conversation: the next call of the plan, or a reply when all are made."""
     from pytest_voicebench.agents.local.reply import reply_text
     from pytest_voicebench.agents.local.understanding.planner import plan
@@ -61,7 +65,7 @@ def planned(body: Json, tools: dict[str, Any]) -> Chat:
 
     session = {"instructions": body["messages"][0]["content"], "tools": [t["function"] for t in body["tools"]]}
     setup = setup_of(session, tools)
-    before, words, made = turn_of(body["messages"])
+    before, words, made = turn_of(body["messages"], heard)
     steps = plan(" ".join(words), setup.tools, setup.today, before)
     ready = [step for step in steps if not step.missing]
     if len(made) >= len(ready):
@@ -71,8 +75,11 @@ def planned(body: Json, tools: dict[str, Any]) -> Chat:
     return Chat(calls=[Call(step.tool, json.dumps({k: v for k, v in found.items() if v is not None}))])
 
 
-def turn_of(messages: list[Json]) -> tuple[list[Any], list[str], list[Any]]:
-    """Calls before the user's turn, what the user said in it, and the calls made since; a turn ends with a reply."""
+def turn_of(messages: list[Json], heard: Callable[[bytes], str]) -> tuple[list[Any], list[str], list[Any]]:
+    """Calls before the user's turn, what the user said in it, and the calls made since; a turn ends with a reply.
+
+    Words of the user are text, or the sound that is in the message.
+    """
     from pytest_voicebench.agents.local.understanding.references import Known
 
     before: list[Any] = []
@@ -81,7 +88,8 @@ def turn_of(messages: list[Json]) -> tuple[list[Any], list[str], list[Any]]:
     results = {m["tool_call_id"]: json.loads(m["content"]) for m in messages if m["role"] == "tool"}
     for message in messages:
         if message["role"] == "user":
-            words.append(message["content"])
+            content = message["content"]
+            words += [content] if isinstance(content, str) else [heard(wav) for wav in sounds_of(message)]
         elif message["role"] == "assistant" and not message.get("tool_calls"):
             before, words, made = [*before, *made], [], []
         for call in message.get("tool_calls") or ():

@@ -1,4 +1,4 @@
-"""What the double of the three services of a cascade is told to do: what it hears, says and calls, and its faults."""
+"""What the double of OpenAI-compatible services is told to do: what it hears, says and calls, and its faults."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ class Trouble:
 
     `status`: refused. `hang`: nothing comes. After `after` pieces of a streamed answer: `cut` (the connection breaks),
     `end` (the stream ends as if it were done), `error` (an error object in the stream), `garbage` (what is not JSON),
-    `stall` (nothing more comes). `json`, `wav`, `empty`: another body than asked for.
+    `stall` (nothing more comes), `noise` (sound that is not base64).
+    `json`, `wav`, `empty`: another body than asked for.
     """
 
     kind: str = "status"
@@ -81,3 +82,4 @@ class Script:
     no_index: bool = False  # tool calls without `index`, as some servers send them
     same_ids: bool = False  # every call has the id call_0
     no_usage: bool = False
+    shape: str = "words_and_sound"  # of an answer in sound: also sound_beside_text and wav_pieces, as others have it

@@ -1,4 +1,4 @@
-"""A double of three OpenAI-compatible services on 127.0.0.1: transcription, streamed chat, speech; and their faults.
+"""A double of OpenAI-compatible services on 127.0.0.1: transcription, chat that may hear, speech; and their faults.
 
 `cascade_server(...)` runs it in a thread, `listen(Double(...))` in the loop it is called from.
 It is as strict as the real ones about what a chat is told: every call of a message has its result right after it.
@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import email.policy
-import io
 import json
 import struct
-import time
 import wave
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -20,7 +18,8 @@ from http import HTTPStatus
 from typing import Any
 
 from pytest_voicebench.audio import RATE_HZ
-from tests.servers.cascade_script import Chat, Script, Trouble
+from tests.servers.cascade_chat import PIECE_S, asks_for_sound, chunks, length_s, sounds_of, whole
+from tests.servers.cascade_script import Script, Trouble
 from tests.servers.in_thread import in_thread
 
 Json = Any
@@ -31,8 +30,6 @@ PATHS = {
     "/v1/chat/completions": "chat",
     "/v1/audio/speech": "speech",
 }
-TOKENS = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
-PIECE_S = 0.1
 HANGS_S = 60.0
 """Longer than any client waits."""
 
@@ -49,8 +46,13 @@ class Seen:
     @property
     def speech_s(self) -> float:
         """Length of the sound of a transcription."""
-        with wave.open(io.BytesIO(self.wav)) as file:
-            return file.getnframes() / file.getframerate()
+        return length_s(self.wav)
+
+    @property
+    def sounds_s(self) -> list[list[float]]:
+        """Lengths of the sounds in each message of the user in a chat that holds some."""
+        told = [sounds_of(m) for m in self.body["messages"] if m["role"] == "user"]
+        return [[length_s(wav) for wav in sounds] for sounds in told if sounds]
 
 
 @dataclass(kw_only=True)
@@ -204,10 +206,17 @@ class _Exchange:
     async def _chat(self, seen: Seen, number: int, trouble: Trouble | None) -> None:
         script = self.double.script
         chat = await _told(script.chats, seen.body, number)
+        if not seen.body.get("stream"):
+            told = await asyncio.to_thread(whole, chat, script, number, seen.body)
+            await self._json({"object": "busy"} if trouble else told)
+            return
+        pieces = await asyncio.to_thread(lambda: list(chunks(chat, script, number, seen.body)))
         await self._begin("text/event-stream")
-        for at, chunk in enumerate(_chunks(chat, script, number)):
+        for at, chunk in enumerate(pieces):
             if trouble and at == trouble.after and await self._trip(trouble):
                 return
+            if script.pace and asks_for_sound(seen.body):
+                await asyncio.sleep(script.pace * PIECE_S)
             await self._piece(f"data: {json.dumps(chunk)}\n\n".encode())
         await self._piece(b"data: [DONE]\n\n")
         await self._end()
@@ -220,7 +229,12 @@ class _Exchange:
             await asyncio.sleep(HANGS_S)
             raise _Broken
         told = {"error": {"message": trouble.message, "type": "server_error", "code": None}}
-        body = {"error": f"data: {json.dumps(told)}\n\n", "garbage": "data: {garbage\n\n"}.get(trouble.kind, "")
+        noise = {"choices": [{"index": 0, "delta": {"audio": {"data": "(noise)"}}, "finish_reason": None}]}
+        body = {
+            "error": f"data: {json.dumps(told)}\n\n",
+            "noise": f"data: {json.dumps(noise)}\n\n",
+            "garbage": "data: {garbage\n\n",
+        }.get(trouble.kind, "")
         if body:
             await self._piece(body.encode())
         await self._end()
@@ -303,7 +317,22 @@ def _flaw(seen: Seen) -> str | None:
     if seen.endpoint == "speech":
         text = seen.body.get("input") or ""
         return None if 0 < len(text) <= 4096 and seen.body.get("voice") else "Invalid 'input' or 'voice'."
-    return _messages_flaw(seen.body["messages"])
+    return _sound_flaw(seen.body) or _messages_flaw(seen.body["messages"])
+
+
+def _sound_flaw(body: Json) -> str | None:
+    """What is wrong with the sound in a request, or with the sound that is asked for."""
+    try:
+        sounds = [wav for message in body["messages"] for wav in sounds_of(message)]
+        if any(length_s(wav) < 0.1 for wav in sounds):
+            return "Audio is too short."
+    except (ValueError, KeyError, EOFError, wave.Error):
+        return "Invalid value for 'input_audio': it cannot be decoded."
+    if asks_for_sound(body) and not (body.get("audio") or {}).get("voice"):
+        return "Missing required parameter: 'audio.voice'."
+    if body.get("stream") and asks_for_sound(body) and body["audio"].get("format") not in ("pcm16", "wav"):
+        return "Unsupported value: 'audio.format'."
+    return None
 
 
 def _messages_flaw(messages: list[Json]) -> str | None:
@@ -317,30 +346,3 @@ def _messages_flaw(messages: list[Json]) -> str | None:
             return f"An assistant message with 'tool_calls' must be followed by tool messages responding to {due}."
         due += [call["id"] for call in message.get("tool_calls") or ()]
     return f"tool_call_ids did not have response messages: {due}" if due else None
-
-
-def _chunks(chat: Chat, script: Script, number: int):
-    """The answer as the wire has it: role, text in pieces, calls one after the other, the reason of the end, usage."""
-    yield _chunk({"role": "assistant", "content": None if chat.calls else ""})
-    for piece in _cut(chat.text, script.letters):
-        yield _chunk({"content": piece})
-    for index, call in enumerate(chat.calls):
-        call_id = call.call_id or ("call_0" if script.same_ids else f"call_{number}_{index}")
-        place = {} if script.no_index else {"index": index}
-        function = {"name": call.name, "arguments": ""}
-        yield _chunk({"tool_calls": [{**place, "id": call_id, "type": "function", "function": function}]})
-        for piece in _cut(call.arguments, script.letters):
-            yield _chunk({"tool_calls": [{**place, "function": {"arguments": piece}}]})
-    yield _chunk({}, chat.finish or ("tool_calls" if chat.calls else "stop"))
-    if not script.no_usage:
-        yield {**_chunk({}), "choices": [], "usage": TOKENS}
-
-
-def _cut(text: str, length: int) -> list[str]:
-    return [text[start : start + length] for start in range(0, len(text), length)]
-
-
-def _chunk(delta: Json, finish: str | None = None) -> dict[str, Json]:
-    choice = {"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}
-    head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": int(time.time()), "model": "double"}
-    return {**head, "choices": [choice], "usage": None}

@@ -45,6 +45,8 @@ class Double:
     refused: int = 0
     host: str = "127.0.0.1"
     port: int = 0
+    session_type: Any = Session
+    subprotocols: Any = None
 
     @property
     def url(self) -> str:
@@ -69,7 +71,7 @@ class Double:
 
     async def talk(self, socket) -> None:
         """One connection is one conversation."""
-        session = Session(self, socket)
+        session = self.session_type(self, socket)
         self.sessions.append(session)
         with suppress(ConnectionClosed):
             await session.run()
@@ -78,7 +80,7 @@ class Double:
 @asynccontextmanager
 async def listen(double: Double):
     """Serve a double on an ephemeral port of the loopback interface."""
-    options = {"max_size": None, "compression": None, "close_timeout": 1}
+    options = {"max_size": None, "compression": None, "close_timeout": 1, "subprotocols": double.subprotocols}
     async with serve(double.talk, double.host, 0, process_request=double.check, **options) as server:
         double.port = server.sockets[0].getsockname()[1]
         yield
@@ -110,7 +112,7 @@ def openai_process(agent: str, suite: Path | None = None, module: str = __name__
         server.wait(timeout=ENDS_WITHIN_S)
 
 
-async def main(agent_text: str, suite: Path | None) -> None:
+async def main(agent_text: str, suite: Path | None, **more: Any) -> None:
     """Serve until standard input closes. Who measures goes first: recognition must not make its blocks late."""
     os.nice(10)
     from pytest_voicebench.agents.naming import build_agent, parse_agent
@@ -118,7 +120,7 @@ async def main(agent_text: str, suite: Path | None) -> None:
 
     tools = dict(load_suite(suite).info.tools) if suite else {}
     agent = build_agent(parse_agent(agent_text), None)
-    double = Double(script=Script(), open_line=agent.connect, input_hz=agent.info.input_hz, tools=tools)
+    double = Double(script=Script(), open_line=agent.connect, input_hz=agent.info.input_hz, tools=tools, **more)
     async with listen(double):
         print(double.port, flush=True)
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)

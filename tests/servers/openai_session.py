@@ -23,6 +23,8 @@ LOUD_DBFS = -40.0
 class Session(Speaking):
     """One conversation. `seen` are the client's events, the user's audio only counted."""
 
+    rate_hz = RATE_HZ  # of the user's audio
+
     def __init__(self, double, socket) -> None:
         super().__init__(double.script, socket)
         self.double = double
@@ -39,17 +41,15 @@ class Session(Speaking):
         self.speaking_since: int | None = None
         self.loud = self.quiet = 0
         self.tasks: list[asyncio.Task] = []
-        self.resampler = StreamResampler(RATE_HZ, double.input_hz)
+        self.resampler = StreamResampler(self.rate_hz, double.input_hz)
         self.unheard = np.zeros(0, np.int16)
 
     async def run(self) -> None:
         if self.script.pings:
             await self.socket.send(json.dumps({"type": "ping", "timestamp": 1}))
         await self.trouble(self.script.first)
-        if self.script.greets and self.script.dialect == "grok":
-            await self.send("conversation.created", conversation={"id": "conv_1", "object": "realtime.conversation"})
-        elif self.script.greets:
-            await self.send("session.created", session=self.session())
+        if self.script.greets:
+            await self.greet()
         try:
             async for frame in self.socket:
                 event = json.loads(frame)
@@ -61,6 +61,13 @@ class Session(Speaking):
         finally:
             for task in self.tasks:
                 task.cancel()
+
+    async def greet(self) -> None:
+        """The first event of a session."""
+        if self.script.dialect == "grok":
+            await self.send("conversation.created", conversation={"id": "conv_1", "object": "realtime.conversation"})
+        else:
+            await self.send("session.created", session=self.session())
 
     def session(self) -> dict[str, Json]:
         """The session object, as it stands."""
@@ -96,7 +103,7 @@ class Session(Speaking):
         if self.script.changes:
             self.detection().update(self.script.changes)
         if self.line is None:
-            self.tasks.append(asyncio.create_task(self.live()))
+            self.tasks.append(self.start())
         if self.script.confirms:
             await self.send("session.updated", session=self.session())
 
@@ -104,15 +111,26 @@ class Session(Speaking):
         inside = (self.config.get("audio") or {}).get("input") or {}
         return inside.get("turn_detection") or self.config.get("turn_detection") or {}
 
+    def described(self) -> dict[str, Json]:
+        """Instructions and tools as the client gave them."""
+        return self.config
+
+    def start(self) -> asyncio.Task:
+        """Open the line to the agent."""
+        return asyncio.create_task(self.live())
+
     async def live(self) -> None:
         """The agent behind the wire."""
-        async with self.double.open_line(setup_of(self.config, self.double.tools)) as self.line:
+        async with self.double.open_line(setup_of(self.described(), self.double.tools)) as self.line:
             self.tasks.append(asyncio.create_task(self.speak()))
             async for event in self.line.receive():
                 self.events.put_nowait(event)
 
     async def on_input_audio_buffer_append(self, event) -> None:
-        samples = np.frombuffer(base64.b64decode(event["audio"]), "<i2")
+        await self.hear(np.frombuffer(base64.b64decode(event["audio"]), "<i2"))
+
+    async def hear(self, samples) -> None:
+        """The user's audio, for voice detection and for the agent behind the wire."""
         self.appends += 1
         self.heard_samples += len(samples)
         await self.detect(samples)
@@ -126,8 +144,8 @@ class Session(Speaking):
 
     async def detect(self, samples) -> None:
         """Speech begins after 60 ms of sound and ends after the silence that was asked for."""
-        ms = self.heard_samples * 1000 // RATE_HZ
-        length_ms = len(samples) * 1000 // RATE_HZ
+        ms = self.heard_samples * 1000 // self.rate_hz
+        length_ms = len(samples) * 1000 // self.rate_hz
         if rms_dbfs(samples) > LOUD_DBFS:
             self.loud, self.quiet = self.loud + length_ms, 0
         else:

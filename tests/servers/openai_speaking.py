@@ -39,6 +39,14 @@ class Response:
     metadata: Json = None
 
 
+async def next_event(events: asyncio.Queue, ends: bool) -> Json:
+    """The agent's next event, or None where what it adds may `end` and nothing came for a while."""
+    try:
+        return await asyncio.wait_for(events.get(), GRACE_S if ends else None)
+    except TimeoutError:
+        return None
+
+
 class Speaking:
     """The response in progress and how it is told; the other half is Session."""
 
@@ -60,7 +68,7 @@ class Speaking:
         self.numbers += 1
         return f"{kind}_{self.numbers:04}"
 
-    async def send(self, kind: str, **fields: Json) -> None:
+    async def send(self, kind: str, /, **fields: Json) -> None:
         """One event in the dialect's names."""
         if self.script.dialect == "beta":
             if kind == "conversation.item.done":
@@ -78,9 +86,8 @@ class Speaking:
     async def speak(self) -> None:
         """Turn the agent's events into responses: one lasts as long as something comes."""
         while True:
-            try:
-                event = await asyncio.wait_for(self.events.get(), GRACE_S if self.busy() else None)
-            except TimeoutError:
+            event = await next_event(self.events, self.busy())
+            if event is None:
                 async with self.lock:
                     if self.response is not None:
                         await self.finish("completed")
@@ -196,7 +203,11 @@ class Speaking:
                 self.pieces += 1
                 if self.pieces == 2:
                     await self.trouble(self.script.on_audio)
-            await asyncio.sleep(self.script.pace * len(piece) / 2 / RATE_HZ)
+            await self.wait_for_sound(len(piece) // 2)
+
+    async def wait_for_sound(self, samples: int) -> None:
+        """As long as the script wants a piece of so many samples to take."""
+        await asyncio.sleep(self.script.pace * samples / RATE_HZ)
 
     async def piece(self, kind: str, **fields: Json) -> None:
         response = self.response
@@ -208,7 +219,7 @@ class Speaking:
         if response.message is not None and response.agent_item == agent_item:
             return
         await self.close_message("completed")
-        message = {"id": self.name("item"), "object": "realtime.item", "type": "message", "role": "assistant"}
+        message = {"id": self.message_id(), "object": "realtime.item", "type": "message", "role": "assistant"}
         message |= {"status": "in_progress", "content": []}
         where = {"response_id": response.id, "output_index": len(response.output)}
         await self.send("response.output_item.added", item=message, **where)
@@ -216,6 +227,10 @@ class Speaking:
         self.known_items.append(message["id"])
         response.message, response.agent_item = {**message, "content": [self.content("")]}, agent_item
         await self.piece("response.content_part.added", part={"type": "audio", "transcript": ""})
+
+    def message_id(self) -> str:
+        """A name for the next message of the response."""
+        return self.name("item")
 
     def content(self, transcript: str) -> dict[str, Json]:
         kind = "audio" if self.script.dialect == "beta" else "output_audio"

@@ -24,8 +24,9 @@ from websockets.asyncio.server import serve
 from websockets.exceptions import ConnectionClosed
 
 from pytest_voicebench.audio import RATE_HZ
+from tests.servers.in_thread import in_thread
 from tests.servers.openai_script import recite
-from tests.servers.running import agent_behind, in_thread, until_input_closes
+from tests.servers.running import agent_behind, until_input_closes
 from tests.servers.twilio_script import PhoneScript
 from tests.servers.twilio_session import PhoneSession
 

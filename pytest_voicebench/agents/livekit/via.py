@@ -205,7 +205,7 @@ class CascadedViaLiveKit(Deployed, Cascaded):
         names = ("stt_model", "language", "llm_model", "temperature", "tts_model", "voice", "threshold", "barge_in")
         return {
             "system": "cascaded",
-            **self._urls(),
+            **self.urls(),
             **{name: getattr(self, name) for name in names},
             "start_s": self.start_ms / 1000,
             "silence_s": self.silence_ms / 1000,

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-from pytest_voicebench.agents.local.hearing import Hearing, SileroDetector
+from pytest_voicebench.agents.detectors import SileroOnnx
+from pytest_voicebench.agents.hearing import INPUT_HZ, Hearing
 from pytest_voicebench.agents.local.line import LocalLine
 from pytest_voicebench.agents.local.recognition import load_recognizer
-from pytest_voicebench.agents.local.settings import INPUT_HZ, settings_from
+from pytest_voicebench.agents.local.settings import settings_from
 from pytest_voicebench.agents.local.vocabulary import expected_words
-from pytest_voicebench.agents.local.voice import check_voice, find_voice
 from pytest_voicebench.agents.protocol import Line, Setup
+from pytest_voicebench.agents.voice import check_voice, find_voice
 from pytest_voicebench.conversation import AgentInfo
 from pytest_voicebench.whisper import check_installed
 
@@ -51,7 +52,7 @@ class LocalAgent:
         settings = self._settings
         voice = find_voice(settings.voice)
         recognizer = load_recognizer(settings.model, settings.beam, expected_words(settings.prompt, setup.tools))
-        line = LocalLine(setup, settings, Hearing(settings, SileroDetector()), recognizer, voice)
+        line = LocalLine(setup, settings, Hearing(settings, SileroOnnx()), recognizer, voice)
         try:
             yield line
         finally:

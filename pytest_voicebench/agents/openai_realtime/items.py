@@ -21,11 +21,11 @@ class ItemAudio:
     """How much of an item has come. A last half of a sample waits for its other half."""
 
     content_index: int = 0
-    samples: int = 0
+    seconds: float = 0.0
     _rest: bytes = b""
 
-    def read(self, delta: Any) -> Audio:
-        """The next piece, at 24 kHz. Raises NotAudio."""
+    def read(self, delta: Any, rate_hz: int = RATE_HZ) -> Audio:
+        """The next piece, at 24 kHz unless the server says otherwise. Raises NotAudio."""
         if not isinstance(delta, str):
             raise NotAudio(f"the audio is no text but {type(delta).__name__}")
         try:
@@ -35,5 +35,6 @@ class ItemAudio:
         whole = len(data) - len(data) % 2
         self._rest = data[whole:]
         samples = np.frombuffer(data[:whole], "<i2").astype(np.int16, copy=False)
-        self.samples += len(samples)
-        return Audio(samples=samples, rate_hz=RATE_HZ)
+        audio = Audio(samples=samples, rate_hz=rate_hz)
+        self.seconds += audio.duration_s
+        return audio

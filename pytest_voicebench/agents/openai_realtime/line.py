@@ -3,28 +3,52 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Protocol
 
-from pytest_voicebench.agents.openai_realtime.state import SessionState
 from pytest_voicebench.agents.protocol import AgentEvent, Fault, Ready, ToolResult
 from pytest_voicebench.agents.wire import AUDIO, AudioFrame, Wire, WireBroken
 from pytest_voicebench.audio import Audio
 
-_APPEND = AudioFrame({"type": "input_audio_buffer.append", "audio": AUDIO})
+APPEND = AudioFrame({"type": "input_audio_buffer.append", "audio": AUDIO})
+
+Event = dict[str, Any]
+
+
+class State(Protocol):
+    """What a session is in the middle of; it does no I/O."""
+
+    def take(self, event: Event) -> Sequence[AgentEvent]:
+        """What a server event means."""
+
+    def take_outgoing(self) -> Sequence[Mapping[str, Any]]:
+        """What is to be sent now, in order; each is given once."""
+
+    def answer(self, results: Sequence[ToolResult]) -> None:
+        """Take all results of one response."""
+
+    def cut(self, item_id: str, seconds: float) -> None:
+        """No more of an item was heard than this."""
+
+    def inject(self, text: str) -> None:
+        """Put a text into the context. Raises Unsupported."""
 
 
 class RealtimeLine:
-    """Sends what the state wants sent; decides nothing itself. `first` are remarks on the session."""
+    """Sends what the state wants sent; decides nothing itself.
 
-    def __init__(self, wire: Wire, state: SessionState, first: Sequence[Fault] = ()) -> None:
+    `first` are remarks on the session; `frame` is what carries a block of the user's sound.
+    """
+
+    def __init__(self, wire: Wire, state: State, first: Sequence[Fault] = (), frame: AudioFrame = APPEND) -> None:
         self._wire = wire
         self._state = state
         self._first = first
+        self._frame = frame
 
     async def send(self, audio: Audio) -> None:
-        """One block of 24 kHz PCM."""
-        pcm = base64.b64encode(audio.samples.astype("<i2", copy=False).tobytes()).decode()
-        await self._wire.send_audio(_APPEND, pcm)
+        """One block, at the rate that the session was asked for."""
+        await self._wire.send_audio(self._frame, pcm_text(audio))
 
     async def receive(self) -> AsyncIterator[AgentEvent]:
         """Events until the server hangs up. A line that breaks, and an error that ends a session, is a Fault."""
@@ -60,3 +84,8 @@ class RealtimeLine:
     async def _flush(self) -> None:
         for event in self._state.take_outgoing():
             await self._wire.send(event)
+
+
+def pcm_text(audio: Audio) -> str:
+    """16-bit PCM in base64."""
+    return base64.b64encode(audio.samples.astype("<i2", copy=False).tobytes()).decode()

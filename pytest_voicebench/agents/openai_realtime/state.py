@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
 
+from pytest_voicebench.agents.checks import MAX_RATE_HZ, MIN_RATE_HZ
 from pytest_voicebench.agents.openai_realtime.calls import ResponseCalls
 from pytest_voicebench.agents.openai_realtime.dialects import current_name
 from pytest_voicebench.agents.openai_realtime.errors import fault_of
@@ -26,6 +27,7 @@ from pytest_voicebench.audio import RATE_HZ
 Json = Any
 Event = dict[str, Json]
 
+_HEARD = "conversation.item.input_audio_transcription"
 ALREADY_ACTIVE = "conversation_already_has_active_response"
 
 
@@ -60,7 +62,7 @@ class SessionState:
                 return []
             self._seen.add(event_id)
         kind = event.get("type")
-        handle = _HANDLERS.get(current_name(kind)) if isinstance(kind, str) else None
+        handle = self.HANDLERS.get(current_name(kind)) if isinstance(kind, str) else None
         return handle(self, event) if handle else []
 
     def take_outgoing(self) -> list[Event]:
@@ -83,7 +85,7 @@ class SessionState:
     def cut(self, item_id: str, seconds: float) -> None:
         """Tell the server how much of an item was heard; one of which nothing was heard is deleted."""
         item = self._items.get(item_id)
-        heard_ms = min(int(seconds * 1000), item.samples * 1000 // RATE_HZ if item else 0)
+        heard_ms = int(min(seconds, item.seconds) * 1000) if item else 0
         if item is None or heard_ms <= 0:
             self._outgoing.append({"type": "conversation.item.delete", "item_id": item_id})
             return
@@ -158,7 +160,7 @@ class SessionState:
             return []
         item = self._items.setdefault(item_id, ItemAudio(content_index=_whole(event.get("content_index"))))
         try:
-            audio = item.read(delta)
+            audio = item.read(delta, _rate_hz(event.get("sample_rate_hz")))
         except NotAudio as flaw:
             return [Fault(kind="infrastructure", message=f"response.output_audio.delta: {flaw}")]
         if not len(audio.samples):
@@ -219,6 +221,26 @@ class SessionState:
         fault = fault_of(error)
         return [fault] if fault else []
 
+    HANDLERS: ClassVar[Mapping[str, Callable[[Any, Event], list[AgentEvent]]]] = {
+        "input_audio_buffer.speech_started": _speech_started,
+        "input_audio_buffer.speech_stopped": _speech_ended,
+        "input_audio_buffer.committed": _speech_ended,
+        "response.created": _response_created,
+        "response.done": _response_done,
+        "response.output_audio.delta": _audio,
+        "response.output_audio_transcript.delta": _agent_text,
+        "response.output_audio_transcript.done": _agent_text_done,
+        "response.output_text.done": _agent_text_done,
+        f"{_HEARD}.delta": _user_text,
+        f"{_HEARD}.updated": _user_text_so_far,
+        f"{_HEARD}.completed": _user_text_done,
+        "response.output_item.added": _item_added,
+        "response.function_call_arguments.done": _arguments_done,
+        "response.output_item.done": _item_done,
+        "error": _error,
+    }
+    """What takes a server event, by its name of today."""
+
 
 def _failure(response: Event, status: Json) -> list[AgentEvent]:
     """A response that failed was not the agent's answer; one that was cut short by a limit was."""
@@ -246,22 +268,5 @@ def _whole(value: Json) -> int:
     return value if isinstance(value, int) and value >= 0 else 0
 
 
-_HEARD = "conversation.item.input_audio_transcription"
-_HANDLERS: dict[str, Callable[[SessionState, Event], list[AgentEvent]]] = {
-    "input_audio_buffer.speech_started": SessionState._speech_started,
-    "input_audio_buffer.speech_stopped": SessionState._speech_ended,
-    "input_audio_buffer.committed": SessionState._speech_ended,
-    "response.created": SessionState._response_created,
-    "response.done": SessionState._response_done,
-    "response.output_audio.delta": SessionState._audio,
-    "response.output_audio_transcript.delta": SessionState._agent_text,
-    "response.output_audio_transcript.done": SessionState._agent_text_done,
-    "response.output_text.done": SessionState._agent_text_done,
-    f"{_HEARD}.delta": SessionState._user_text,
-    f"{_HEARD}.updated": SessionState._user_text_so_far,
-    f"{_HEARD}.completed": SessionState._user_text_done,
-    "response.output_item.added": SessionState._item_added,
-    "response.function_call_arguments.done": SessionState._arguments_done,
-    "response.output_item.done": SessionState._item_done,
-    "error": SessionState._error,
-}
+def _rate_hz(value: Json) -> int:
+    return value if isinstance(value, int) and MIN_RATE_HZ <= value <= MAX_RATE_HZ else RATE_HZ

@@ -1,29 +1,39 @@
-"""The cascade's mouth: sentences become sound, and what plays is known by the clock."""
+"""The agent's voice: sentences become sound, and what plays is known by the clock."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from typing import Protocol
 
 import numpy as np
 
-from pytest_voicebench.agents.cascaded.endpoints import Endpoint
-from pytest_voicebench.agents.cascaded.history import Sentence
 from pytest_voicebench.agents.protocol import AgentAudio, AgentEvent, Fault, Transcript, Usage
+from pytest_voicebench.agents.turn_based.history import Sentence
+from pytest_voicebench.agents.wire import Unreachable
 from pytest_voicebench.audio import RATE_HZ, Audio
 
 Emit = Callable[[AgentEvent], None]
 
 
 LONGEST_S = 240.0
-"""Of one sentence: a service that does not stop is stopped."""
+"""Of one sentence, or of one answer that comes as sound: a service that does not stop is stopped."""
 
 
-class Mouth:
-    """Speaks one sentence after the other. `emit` takes our events; `now_s` is the loop's clock."""
+class Speaker(Protocol):
+    """Makes sound of text: a service of speech, or a voice of this machine."""
 
-    def __init__(self, endpoint: Endpoint, emit: Emit, now_s: Callable[[], float]) -> None:
-        self._endpoint = endpoint
+    def speech(self, text: str) -> AsyncGenerator[bytes, None]:
+        """The text as 24 kHz PCM, piece by piece. Raises Unreachable."""
+
+    def broken(self, told: str) -> Unreachable:
+        """What to raise for an answer that came to no proper end."""
+
+
+class Loudspeaker:
+    """Sends sound and knows how long it plays. `emit` takes our events; `now_s` is the loop's clock."""
+
+    def __init__(self, emit: Emit, now_s: Callable[[], float]) -> None:
         self._emit = emit
         self._now_s = now_s
         self._plays_until_s = 0.0
@@ -37,16 +47,31 @@ class Mouth:
         """What was sent is dropped."""
         self._plays_until_s = self._now_s()
 
+    def play(self, sentence: Sentence, audio: Audio) -> None:
+        """Send the next piece of a sentence's sound."""
+        sentence.sent_s += audio.duration_s
+        self._plays_until_s = max(self._plays_until_s, self._now_s()) + audio.duration_s
+        self._emit(AgentAudio(item_id=sentence.item_id, audio=audio))
+
+
+class Mouth:
+    """Speaks one sentence after the other."""
+
+    def __init__(self, speaker: Speaker, loudspeaker: Loudspeaker, emit: Emit) -> None:
+        self._speaker = speaker
+        self._loudspeaker = loudspeaker
+        self._emit = emit
+
     async def speak(self, sentence: Sentence) -> None:
         """Send a sentence's sound as it comes. Raises Unreachable."""
         self._emit(Usage(counts={"tts_requests": 1, "tts_characters": len(sentence.text)}))
         rest = b""
         try:
-            async with aclosing(self._endpoint.speech(sentence.text)) as pieces:
+            async with aclosing(self._speaker.speech(sentence.text)) as pieces:
                 async for piece in pieces:
                     rest = self._play(sentence, rest + piece)
                     if sentence.sent_s > LONGEST_S:
-                        raise self._endpoint.broken(f"more than {LONGEST_S:.0f} s of sound for one sentence")
+                        raise self._speaker.broken(f"more than {LONGEST_S:.0f} s of sound for one sentence")
         finally:
             if sentence.sent_s:
                 self._emit(Usage(counts={"tts_audio_s": round(sentence.sent_s, 3)}))
@@ -62,7 +87,5 @@ class Mouth:
             if not sentence.sent_s:
                 self._emit(Transcript(speaker="agent", text=sentence.text, item_id=sentence.item_id))
             audio = Audio(samples=np.frombuffer(data[:whole], "<i2").astype(np.int16), rate_hz=RATE_HZ)
-            sentence.sent_s += audio.duration_s
-            self._plays_until_s = max(self._plays_until_s, self._now_s()) + audio.duration_s
-            self._emit(AgentAudio(item_id=sentence.item_id, audio=audio))
+            self._loudspeaker.play(sentence, audio)
         return data[whole:]

@@ -1,4 +1,4 @@
-"""The three services over HTTP, by the `openai` SDK: every exchange logged, every failure in one line, no retry."""
+"""Services over HTTP, by the `openai` SDK: every exchange logged, every failure in one line, no retry."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import functools
 import importlib
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -34,13 +34,17 @@ _NO_KEY = "none"  # the SDK wants one; a server that needs none ignores it
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """One service as the settings have it. `what` is its name in messages; `options` are sent with every request."""
+    """One service as the settings have it. `what` is its name in messages; `options` are sent with every request.
+
+    `streamed`: whether a chat is asked for in pieces.
+    """
 
     what: str
     url: str
     model: str
     secret: Secret | None
     options: Mapping[str, Json]
+    streamed: bool = True
 
 
 class Endpoint:
@@ -87,7 +91,10 @@ class Endpoint:
         return heard.text, usage_counts(found.get("usage"), "stt_")
 
     async def chat(self, messages: Sequence[Json], tools: Sequence[Json]) -> AsyncGenerator[dict[str, Json], None]:
-        """The chunks of a streamed completion as they come. Raises Unreachable, also for a pause that is too long."""
+        """The chunks of a completion as they come, or one with all of it where the service is not to stream.
+
+        Raises Unreachable, also for a pause that is too long.
+        """
         asked = {
             "model": self._service.model,
             "messages": list(messages),
@@ -96,15 +103,26 @@ class Endpoint:
         }
         self._log.sent({"type": "chat.completions", **asked})
         with self._failing():
-            async with asyncio.timeout(self._limit_s):
-                stream: Any = await self._sdk.chat.completions.create(
-                    stream=True, stream_options={"include_usage": True}, **asked
-                )
-            async with stream:
-                async for chunk in self._timed(stream):
-                    found = _plain(chunk)
+            async with aclosing(self._streamed(asked) if self._service.streamed else self._whole(asked)) as chunks:
+                async for found in chunks:
                     self._log.received(found)
                     yield found
+
+    async def _streamed(self, asked: dict[str, Json]) -> AsyncGenerator[dict[str, Json], None]:
+        async with asyncio.timeout(self._limit_s):
+            stream: Any = await self._sdk.chat.completions.create(
+                stream=True, stream_options={"include_usage": True}, **asked
+            )
+        async with stream:
+            async for chunk in self._timed(stream):
+                yield _plain(chunk)
+
+    async def _whole(self, asked: dict[str, Json]) -> AsyncGenerator[dict[str, Json], None]:
+        async with asyncio.timeout(self._limit_s):
+            completion: Any = await self._sdk.chat.completions.create(**asked)
+        if not callable(getattr(completion, "to_dict", None)):
+            raise Unreachable("rejected", f"{self._where}: the answer is no completion")
+        yield _plain(completion)
 
     async def speech(self, text: str) -> AsyncGenerator[bytes, None]:
         """The text as 24 kHz PCM, piece by piece as it comes. Raises Unreachable."""

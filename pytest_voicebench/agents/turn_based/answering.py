@@ -1,21 +1,23 @@
-"""One turn of the cascade: what was said is written down, answered by the model with its calls, and spoken."""
+"""One turn: the model is asked until it calls nothing more, and what it says is delivered to the user."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import count
+from typing import Any, Protocol
 
 from pytest_voicebench.agents.briefing import function_tools
-from pytest_voicebench.agents.cascaded.endpoints import Endpoint
-from pytest_voicebench.agents.cascaded.history import History, Reply, Sentence
-from pytest_voicebench.agents.cascaded.sentences import SentenceSplitter
-from pytest_voicebench.agents.cascaded.speaking import Emit, Mouth
-from pytest_voicebench.agents.cascaded.streamed_calls import StreamedCalls
 from pytest_voicebench.agents.openai_realtime.usage import usage_counts
-from pytest_voicebench.agents.protocol import Fault, Setup, ToolCall, ToolResult, Transcript, TurnEnd, Usage
+from pytest_voicebench.agents.protocol import Fault, Setup, ToolCall, ToolResult, TurnEnd, Usage
+from pytest_voicebench.agents.turn_based.delivery import Delivery, InSentences, InSound
+from pytest_voicebench.agents.turn_based.endpoints import Endpoint
+from pytest_voicebench.agents.turn_based.history import History, Reply, Sentence
+from pytest_voicebench.agents.turn_based.speaking import Emit, Loudspeaker, Mouth
+from pytest_voicebench.agents.turn_based.spoken_answers import finish_of, parts_of
+from pytest_voicebench.agents.turn_based.streamed_calls import StreamedCalls
 
 Json = Any
 
@@ -23,29 +25,30 @@ MOST_RESPONSES = 24
 """In one turn: a model that calls without end is stopped."""
 
 
+class Listening(Protocol):
+    """How the user's speech reaches the model."""
+
+    async def take(self, number: int, wav: bytes, seconds: float) -> None:
+        """The speech of the user's turn of this number joins the history. Raises Unreachable."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Answering:
-    """Takes turns one at a time; a turn that is cancelled leaves the history as far as it came."""
+    """Takes turns one at a time; a turn that is cancelled leaves the history as far as it came.
+
+    `mouth` speaks what the model writes; without one the model's answers are sound.
+    """
 
     setup: Setup
-    stt: Endpoint
+    listening: Listening
     llm: Endpoint
-    mouth: Mouth
+    loudspeaker: Loudspeaker
+    mouth: Mouth | None
     history: History
     emit: Emit
     _results: asyncio.Event = field(default_factory=asyncio.Event)
     _responses: int = 0
-    _sentences: int = 0
-
-    async def write_down(self, number: int, wav: bytes, seconds: float) -> None:
-        """The user's words join the history. Raises Unreachable."""
-        self.emit(Usage(counts={"stt_requests": 1, "stt_audio_s": round(seconds, 3)}))
-        text, counts = await self.stt.transcribe(wav)
-        if counts:
-            self.emit(Usage(counts=counts))
-        if text.strip():
-            self.history.heard(text.strip())
-            self.emit(Transcript(speaker="user", text=text.strip(), item_id=f"user_{number}"))
+    _item_ids: Iterator[str] = field(default_factory=lambda: map("sentence_{}".format, count(1)))
 
     async def respond(self) -> None:
         """Answer what the history ends with, unless it is settled. Raises Unreachable, alone or in groups."""
@@ -77,35 +80,33 @@ class Answering:
         return response_id
 
     async def _response(self, response_id: str, queue: asyncio.Queue[Sentence | None]) -> bool:
-        """One completion: its sentences go to the queue as they come, its calls are made at its end; whether any."""
+        """One completion: what it says is delivered as it comes, its calls are made at its end; whether any."""
         messages, tools = self.history.messages(), _nested(function_tools(self.setup))
-        reply, splitter, calls = self.history.begin(), SentenceSplitter(), StreamedCalls()
-        finish, length = None, 0
-        async with aclosing(self.llm.chat(messages, tools)) as chunks:
-            async for chunk in chunks:
-                if counts := usage_counts(chunk.get("usage"), "llm_"):
-                    self.emit(Usage(counts=counts))
-                choice = _first(chunk.get("choices"))
-                delta = choice.get("delta")
-                delta = delta if isinstance(delta, dict) else {}
-                content = delta.get("content")
-                content = content if isinstance(content, str) else ""
-                calls.add(delta.get("tool_calls"))
-                length += len(content)
-                self.llm.check_length(length + calls.length)
-                self._say(reply, splitter.feed(content), queue)
-                finish = choice.get("finish_reason") or finish
-        self._say(reply, splitter.rest(), queue)
+        reply, calls = self.history.begin(), StreamedCalls()
+        delivery = self._delivery(reply, queue)
+        finish: Json = None
+        counts: dict[str, float] = {}
+        try:
+            async with aclosing(self.llm.chat(messages, tools)) as chunks:
+                async for chunk in chunks:
+                    counts = usage_counts(chunk.get("usage"), "llm_") or counts
+                    for part in parts_of(chunk):
+                        calls.add(part.get("tool_calls"))
+                        delivery.take(part)
+                    self.llm.check_length(delivery.length + calls.length)
+                    finish = finish_of(chunk) or finish
+        finally:
+            if counts:  # some servers repeat it with every chunk
+                self.emit(Usage(counts=counts))
         self._check_end(finish)
+        delivery.end(called=bool(calls.calls()))
         self._call(reply, calls, response_id)
         return bool(reply.calls)
 
-    def _say(self, reply: Reply, texts: Sequence[str], queue: asyncio.Queue[Sentence | None]) -> None:
-        for text in texts:
-            self._sentences += 1
-            sentence = Sentence(item_id=f"sentence_{self._sentences}", text=text)
-            reply.sentences.append(sentence)
-            queue.put_nowait(sentence)
+    def _delivery(self, reply: Reply, queue: asyncio.Queue[Sentence | None]) -> Delivery:
+        if self.mouth is not None:
+            return InSentences(reply, self._item_ids, queue.put_nowait)
+        return InSound(reply, next(self._item_ids), self.loudspeaker, self.emit, self.llm.broken)
 
     def _call(self, reply: Reply, calls: StreamedCalls, response_id: str) -> None:
         self.history.called(reply, calls.calls())
@@ -123,15 +124,10 @@ class Answering:
 
     async def _speak(self, queue: asyncio.Queue[Sentence | None]) -> None:
         while (sentence := await queue.get()) is not None:
-            await self.mouth.speak(sentence)
+            if self.mouth is not None:
+                await self.mouth.speak(sentence)
 
 
 def _nested(tools: Sequence[dict[str, Json]]) -> list[dict[str, Json]]:
     """Declarations in the form of chat completions."""
     return [{"type": "function", "function": {k: v for k, v in t.items() if k != "type"}} for t in tools]
-
-
-def _first(choices: Json) -> dict[str, Json]:
-    """The first choice; the chunk with the usage has none."""
-    found = choices[0] if isinstance(choices, list) and choices else None
-    return found if isinstance(found, dict) else {}

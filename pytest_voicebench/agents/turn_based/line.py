@@ -1,27 +1,20 @@
-"""A conversation with the cascade: it listens all the time, answers when the user is silent, and gives way."""
+"""A conversation in turns: it listens all the time, answers when the user is silent, and gives way."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_voicebench.agents.briefing import briefing
-from pytest_voicebench.agents.cascaded.answering import Answering
-from pytest_voicebench.agents.cascaded.ears import HEARD_HZ, wav_of
-from pytest_voicebench.agents.cascaded.endpoints import Endpoint
-from pytest_voicebench.agents.cascaded.history import History
-from pytest_voicebench.agents.cascaded.speaking import Mouth
-from pytest_voicebench.agents.protocol import AgentEvent, Fault, PlaybackClear, Ready, Setup, ToolResult, Transcript
+from pytest_voicebench.agents.hearing import INPUT_HZ, Hearing
+from pytest_voicebench.agents.protocol import AgentEvent, Fault, PlaybackClear, Ready, ToolResult, Transcript
+from pytest_voicebench.agents.turn_based.answering import Answering
+from pytest_voicebench.agents.turn_based.wav import wav_of
 from pytest_voicebench.agents.wire import Unreachable
 from pytest_voicebench.audio import Audio
-
-if TYPE_CHECKING:
-    from pytest_voicebench.agents.local.hearing import Hearing
 
 _NOISE_S = 2.0
 """A sound too short for speech is forgotten after this much silence."""
@@ -36,23 +29,32 @@ class TurnTaking:
     barge_in: bool
 
 
-class CascadedLine:
-    """An open line. Made inside the running loop. Where the user speaks is found inline, block by block."""
+class TurnBasedLine:
+    """An open line. Made inside the running loop. Where the user speaks is found inline, block by block.
 
-    def __init__(self, setup: Setup, taking: TurnTaking, ears: Hearing, services: Sequence[Endpoint]) -> None:
+    `events` is what `answering` emits into; `name` is the agent's, for messages.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        taking: TurnTaking,
+        ears: Hearing,
+        answering: Answering,
+        events: asyncio.Queue[AgentEvent | None],
+    ) -> None:
+        self._name = name
         self._taking = taking
         self._ears = ears
-        self._events: asyncio.Queue[AgentEvent | None] = asyncio.Queue()
-        emit = self._events.put_nowait
-        emit(Ready())
-        stt, llm, tts = services
-        self._history = History(briefing(setup))
-        self._mouth = Mouth(tts, emit, asyncio.get_running_loop().time)
-        self._answering = Answering(setup=setup, stt=stt, llm=llm, mouth=self._mouth, history=self._history, emit=emit)
+        self._answering = answering
+        self._events = events
+        self._loudspeaker = answering.loudspeaker
+        self._history = answering.history
         self._work: asyncio.Task[None] | None = None
         self._ending: set[asyncio.Task[None]] = set()
         self._unwritten: list[NDArray[np.float32]] = []
         self._turns = 0
+        events.put_nowait(Ready())
 
     async def send(self, audio: Audio) -> None:
         """Hear one block at 16 kHz."""
@@ -93,16 +95,16 @@ class CascadedLine:
     @property
     def _busy(self) -> bool:
         """Whether a turn is being answered; without barge-in also while the answer plays."""
-        return self._work is not None or (not self._taking.barge_in and self._mouth.playing)
+        return self._work is not None or (not self._taking.barge_in and self._loudspeaker.playing)
 
     def _give_way(self) -> None:
         """The user speaks: the answer that is being made or heard ends here. Calls that were made stay."""
-        if self._work is None and not self._mouth.playing:
+        if self._work is None and not self._loudspeaker.playing:
             return
         self._stop_work()
-        if self._mouth.playing:
+        if self._loudspeaker.playing:
             self._events.put_nowait(PlaybackClear())
-        self._mouth.stop()
+        self._loudspeaker.stop()
         for sentence in self._history.stop():
             said = Transcript(speaker="agent", text=sentence.heard_text, item_id=sentence.item_id)
             self._events.put_nowait(said)
@@ -122,10 +124,10 @@ class CascadedLine:
         task.add_done_callback(self._done)
 
     async def _respond(self, number: int) -> None:
-        """Speech whose writing down was broken off by more speech is written down together with it."""
+        """Speech that was broken off on its way into the history by more speech goes there together with it."""
         speech = np.concatenate(self._unwritten)
         if len(speech):  # else only clicks, each too short to be kept
-            await self._answering.write_down(number, wav_of(speech), len(speech) / HEARD_HZ)
+            await self._answering.listening.take(number, wav_of(speech), len(speech) / INPUT_HZ)
         self._unwritten.clear()
         await self._answering.respond()
 
@@ -137,7 +139,8 @@ class CascadedLine:
             return
         for one in _single(problem):
             known = isinstance(one, Unreachable)
-            told = str(one) if known else f"agent cascaded: {type(one).__name__}: {' '.join(str(one).split())[:200]}"
+            what = " ".join(str(one).split())[:400]
+            told = what if known else f"agent {self._name}: {type(one).__name__}: {what}"
             self._events.put_nowait(Fault(kind="infrastructure", message=told))
 
 

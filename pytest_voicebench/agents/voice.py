@@ -89,7 +89,7 @@ def find_voice(setting: str) -> Voice:
     try:
         check_voice(setting)
     except ValueError as problem:
-        raise AgentAbsent(f"agent local: {problem}") from None
+        raise AgentAbsent(str(problem)) from None
     kind, _, speaker = setting.partition(":")
     flite = shutil.which("flite")
     return FliteVoice(flite, speaker or "slt") if kind != "pico" and flite else PicoVoice()

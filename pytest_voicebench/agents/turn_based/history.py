@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_voicebench.agents.cascaded.streamed_calls import WrittenCall
 from pytest_voicebench.agents.protocol import ToolResult
+from pytest_voicebench.agents.turn_based.streamed_calls import WrittenCall
 
 Json = Any
 Message = dict[str, Json]
@@ -89,9 +89,9 @@ class History:
         self._entries: list[Message | Reply] = []
         self._call_ids: set[str] = set()
 
-    def heard(self, text: str) -> None:
-        """The user said something."""
-        self._entries.append({"role": "user", "content": text})
+    def heard(self, content: str | list[Json]) -> None:
+        """The user said something: as text, or as the parts of a message."""
+        self._entries.append({"role": "user", "content": content})
 
     def told(self, text: str) -> None:
         """A text that nobody said."""
@@ -144,10 +144,17 @@ class History:
         return last is None or (isinstance(last, Reply) and not last.calls and bool(last.heard_text))
 
     def messages(self) -> list[Message]:
-        """All of it, for the next request; no result may be due."""
+        """All of it, for the next request; no result may be due.
+
+        Parts that follow parts are one message: models that hear often take no two of the user in a row.
+        """
         told: list[Message] = [{"role": "system", "content": self._instructions}]
         for entry in self._entries:
-            told += entry.messages() if isinstance(entry, Reply) else [entry]
+            messages = entry.messages() if isinstance(entry, Reply) else [entry]
+            if _in_parts(told[-1]) and messages and _in_parts(messages[0]):
+                told[-1] = {"role": "user", "content": [*told[-1]["content"], *messages[0]["content"]]}
+            else:
+                told += messages
         return told
 
     def _replies(self) -> list[Reply]:
@@ -155,3 +162,7 @@ class History:
 
     def _sentences(self) -> list[Sentence]:
         return [sentence for reply in self._replies() for sentence in reply.sentences]
+
+
+def _in_parts(message: Message) -> bool:
+    return message["role"] == "user" and isinstance(message["content"], list)

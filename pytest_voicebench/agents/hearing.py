@@ -2,24 +2,43 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_voicebench.agents.local.settings import INPUT_HZ, LocalSettings
-from pytest_voicebench.agents.protocol import AgentAbsent
 from pytest_voicebench.audio import Samples
 
+INPUT_HZ = 16_000
 WINDOW = 512
-_CONTEXT = 64
+"""Samples that a detector judges at once."""
+
 _BATCH = 4
 _PAD = round(0.3 * INPUT_HZ)
 _LONGEST_PAUSE = round(1.0 * INPUT_HZ)
 _CARRIED = round(1.0 * INPUT_HZ)  # loudness alone is speech for this long after a window that sounded a bit like it
 _NOISE_RISE_DB = 0.02  # per block: the estimate of the room's noise rises 1 dB a second and falls at once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HearingSettings:
+    """What counts as speech.
+
+    Speech starts where the detector's chance reaches `speech_on`, or `speech_on_loud` where the sound stands
+    `loud_over_noise_db` above the noise; it ends below `speech_off`, unless it is still that loud. A block is shown to
+    the detector where it is above `gate_dbfs` and `gate_over_noise_db` above the noise. Stretches shorter than a third
+    of `least_speech_s` are left out of the turn's speech.
+    """
+
+    speech_on: float = 0.5
+    speech_off: float = 0.35
+    speech_on_loud: float = 0.1
+    loud_over_noise_db: float = 14.0
+    gate_dbfs: float = -55.0
+    gate_over_noise_db: float = 8.0
+    least_speech_s: float = 0.25
 
 
 class Detector(Protocol):
@@ -40,7 +59,7 @@ class Hearing:
     noise, a small chance is enough, and speech goes on while it stays loud. `forget` starts a new turn.
     """
 
-    def __init__(self, settings: LocalSettings, detector: Detector) -> None:
+    def __init__(self, settings: HearingSettings, detector: Detector) -> None:
         self._settings = settings
         self._detector = detector
         self._kept: list[Samples] = []
@@ -167,35 +186,3 @@ class Hearing:
 def _dbfs(samples: NDArray[np.float64]) -> float:
     power = float(samples @ samples) / max(1, len(samples))
     return 10 * math.log10(power) if power > 0 else -120.0
-
-
-class SileroDetector:
-    """Silero, as faster-whisper ships it, window by window with its state."""
-
-    def __init__(self) -> None:
-        self._session = _session()
-        self.rest()
-
-    def rest(self) -> None:
-        """Forget the past: silence went by."""
-        self._hidden = np.zeros((1, 1, 128), np.float32)
-        self._cell = np.zeros((1, 1, 128), np.float32)
-        self._context = np.zeros(_CONTEXT, np.float32)
-
-    def chances(self, samples: NDArray[np.float32]) -> NDArray[np.float32]:
-        """One chance of speech per window of 512 samples."""
-        windows = samples.reshape(-1, WINDOW)
-        contexts = np.vstack([self._context[None], windows[:-1, -_CONTEXT:]])
-        self._context = windows[-1, -_CONTEXT:].copy()
-        inputs = {"input": np.concatenate([contexts, windows], 1), "h": self._hidden, "c": self._cell}
-        found, self._hidden, self._cell = self._session.run(None, inputs)
-        return np.asarray(found, np.float32).reshape(-1)
-
-
-@functools.cache
-def _session() -> Any:
-    try:
-        from faster_whisper.vad import get_vad_model
-    except ImportError:
-        raise AgentAbsent('agent local needs faster-whisper: pip install "pytest-voicebench[local]"') from None
-    return get_vad_model().session

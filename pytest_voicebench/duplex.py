@@ -10,6 +10,7 @@ import numpy as np
 
 from pytest_voicebench.agent_side import AgentSide, is_our_cancelling, named
 from pytest_voicebench.agents.checks import line_flaw
+from pytest_voicebench.agents.gate import GateBroken, gate_of
 from pytest_voicebench.agents.protocol import Agent, AgentAbsent, Line, Setup
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio import BLOCK_TICKS, RATE_HZ, Audio
@@ -55,6 +56,7 @@ class _Duplex:
     def __init__(self, scenario: Scenario, agent: Agent, progress: Progress | None) -> None:
         self.scenario = scenario
         self.agent = agent
+        self.gate = gate_of(agent)
         self.progress = progress
         self.clock = Clock()
         self.log = WireLog(asyncio.get_running_loop().time)
@@ -78,10 +80,18 @@ class _Duplex:
         """Connect, converse, hang up. Raises Unsupported."""
         if not self._can_play():
             return
-        opened = await self._connect()
-        if opened is None:
-            return
-        context, line = opened
+        try:
+            async with (
+                self.gate.admitted()
+            ):  # whatever waits at the gate waits before t = 0, and on no deadline of ours
+                if (opened := await self._connect()) is not None:
+                    await self._talk(*opened)
+        except GateBroken as broken:
+            self.side.problem("infrastructure", str(broken))
+        if self.side.unsupported:
+            raise self.side.unsupported
+
+    async def _talk(self, context: AbstractAsyncContextManager[Line], line: Line) -> None:
         try:
             if flaw := line_flaw(line):
                 self.side.problem("agent_absent", flaw)
@@ -90,8 +100,6 @@ class _Duplex:
                 await self._send_in_time(line)
         finally:
             await self._hang_up(context)
-        if self.side.unsupported:
-            raise self.side.unsupported
 
     def _can_play(self) -> bool:
         """Read the recordings before the agent is bothered: a file that cannot be played is the suite's fault."""
@@ -114,20 +122,33 @@ class _Duplex:
             documents=suite.documents,
             log=self.log,
         )
+        while True:
+            try:
+                return await self._open(setup)
+            except AgentAbsent as absent:
+                if await self.gate.again(absent, self.log):
+                    continue
+                self.side.problem(*self.gate.told(absent))
+            return None
+
+    async def _open(self, setup: Setup) -> tuple[AbstractAsyncContextManager[Line], Line]:
+        """One try. Raises AgentAbsent: any failure to connect is the same outcome."""
+        await self.gate.start()
         limit = None
         try:
             context = self.agent.connect(setup)
             async with asyncio.timeout(CONNECT_TIMEOUT_S) as limit:
-                return context, await context.__aenter__()
-        except AgentAbsent as error:
-            self.side.problem("agent_absent", str(error))
-        except BaseException as error:  # any failure to connect is the same outcome
+                line = await context.__aenter__()
+        except AgentAbsent:
+            raise
+        except BaseException as error:
             if is_our_cancelling(error, self.clock):
                 raise
             late = limit is not None and limit.expired()
             told = f"no connection within {CONNECT_TIMEOUT_S:.0f} s" if late else f"connect() failed: {named(error)}"
-            self.side.problem("agent_absent", told)
-        return None
+            raise AgentAbsent(told) from error
+        await self.gate.connected()
+        return context, line
 
     async def _is_ready(self, line: Line) -> bool:
         self.side.spawn(self.side.receive(line))

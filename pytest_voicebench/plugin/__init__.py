@@ -40,6 +40,10 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_voicebench.plugin.words import check_words
 
         check_words(config)
+    if options.limits_given(config):
+        from pytest_voicebench.plugin.admission import check_admission
+
+        check_admission(config)
     options.check_agents(config)
     if not config.getoption("collectonly"):
         options.judge_asked(config)  # what is wrong with it is said before the run, not after

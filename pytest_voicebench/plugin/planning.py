@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_voicebench.plugin.admission import check_names
 from pytest_voicebench.plugin.attempt import facts_of
 from pytest_voicebench.plugin.collect import NAME, SuiteFile
 from pytest_voicebench.plugin.options import LABEL, agent_specs, agents_given, rescored_run
@@ -94,6 +95,8 @@ def make_plan(items: Sequence[pytest.Item], collected: int) -> Plan:
             agent = infos[spec.label]
         facts = facts_of(scenario_of(item))
         rows.append(Result(item_id=item_id(item), nodeid=item.nodeid, agent=agent, facts=facts, outcome="not_run"))
+    if infos and config.getoption("voicebench_limit") and not config.getoption("collectonly"):
+        check_names(config, [shipped_agent(spec, scenario_of(items[0]), config) for spec in agent_specs(config)])
     return Plan(
         collected=collected,
         items=tuple(rows),

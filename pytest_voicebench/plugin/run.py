@@ -132,12 +132,14 @@ async def _hold(
     """Hold the conversation in the runner, while this loop stays free for what the user's fixtures run in it."""
     from pytest_voicebench.agents.protocol import Unsupported
     from pytest_voicebench.clock import VirtualTimeError
+    from pytest_voicebench.plugin.admission import gated
     from pytest_voicebench.plugin.progress import progress_line
     from pytest_voicebench.toolbox import MockError
 
     folder = run_folder(config)
-    with progress_line(config).item(attempt.item_id if attempt else scenario.item_id) as at:
-        future = runner.submit(scenario, agent, progress=at.tell)
+    item_id = attempt.item_id if attempt else scenario.item_id
+    with progress_line(config).item(item_id) as at:
+        future = runner.submit(scenario, gated(agent, config, item_id, at.tell_waiting), progress=at.tell)
         awaited = asyncio.wrap_future(future)
         try:
             while not awaited.done():

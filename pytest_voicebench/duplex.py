@@ -81,9 +81,7 @@ class _Duplex:
         if not self._can_play():
             return
         try:
-            async with (
-                self.gate.admitted()
-            ):  # whatever waits at the gate waits before t = 0, and on no deadline of ours
+            async with self.gate.admitted():  # waits before t = 0, and on no deadline of ours
                 if (opened := await self._connect()) is not None:
                     await self._talk(*opened)
         except GateBroken as broken:

@@ -17,7 +17,7 @@ from pytest_voicebench.admission.entrance import LOOK_S, Entrance
 from pytest_voicebench.admission.limits import DOCUMENTED, Limit, LimitError, limit_of, parse_limits, provider_of
 from pytest_voicebench.admission.places import STATE_NAME, Places, folder_name
 from pytest_voicebench.admission.retrying import JITTER, LONGEST_WAIT_S, Retries, RetriesError, parse_retries
-from pytest_voicebench.agents.gate import Gated, GateBroken
+from pytest_voicebench.agents.gate import GateBroken, Gated
 from pytest_voicebench.agents.protocol import AgentAbsent
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.clock import VirtualTimeLoop

@@ -1,4 +1,4 @@
-"""The gate before a provider: conversations wait for a place, and refused ones for a better moment, all before t = 0."""
+"""The gate before a provider: conversations wait for a place, refused ones for a better moment, all before t = 0."""
 
 from __future__ import annotations
 

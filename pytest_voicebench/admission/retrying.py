@@ -30,7 +30,7 @@ class Retries:
 
     def wait_s(self, tried: int, retry_after_s: float | None, seed: str) -> float:
         """How long to wait after so many tries: twice as long each time, and never less than the provider asked for."""
-        growing = min(FIRST_WAIT_S * 2 ** min(tried - 1, 10), LONGEST_WAIT_S)
+        growing = min(FIRST_WAIT_S * 2.0 ** min(tried - 1, 10), LONGEST_WAIT_S)
         jitter = 1 + JITTER * random.Random(f"{seed} {tried}").random()
         return max(growing, retry_after_s or 0.0) * jitter
 

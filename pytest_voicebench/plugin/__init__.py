@@ -36,6 +36,10 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
     options.check_rescore(config)
+    if config.getoption("voicebench_resume") is not None:
+        from pytest_voicebench.plugin.resume import check_resume
+
+        check_resume(config)
     if config.getoption("voicebench_words") or config.getini("voicebench_words"):
         from pytest_voicebench.plugin.words import check_words
 

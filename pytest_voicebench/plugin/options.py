@@ -47,6 +47,11 @@ RETRIES_HELP = (
     "(default: 5,120)"
 )
 RESCORE = "--voicebench-rescore"
+RESUME = "--voicebench-resume"
+RESUME_HELP = (
+    "finish this interrupted run in its own folder: its folder, its name, or latest; what passed or failed stays, "
+    "everything else is held; the suites and the agents must be the same"
+)
 LABEL = "_voicebench_label"
 """The parameter that, where a run of several agents is rescored, names one of them as the run's ids do."""
 
@@ -70,6 +75,7 @@ def add_options(parser: pytest.Parser) -> None:
         metavar="RUN",
         help="judge the conversations of this run again and call nobody: its folder, its name, or latest",
     )
+    group.addoption(RESUME, metavar="RUN", help=RESUME_HELP)
     group.addoption(WORDS, metavar="HOW", help=WORDS_HELP)
     _add_limits(group, parser)
     parser.addini("voicebench_words", "what --voicebench-words says where it is not given", default="")

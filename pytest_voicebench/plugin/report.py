@@ -77,15 +77,18 @@ class RunReporter:
         self.compared: list[str] = []
         self.reported: dict[str, Result] = {}
         self.looks: dict[str, set[tuple[int, str]]] = {}
+        self.running: Any = None
 
     def start(self, plan: Plan) -> None:
         """The items of the plan are about to run."""
         import pytest_voicebench.saved_run  # now, so that an interrupted run need not wait for it  # noqa: F401
         from pytest_voicebench.plugin.junit import start_junit
         from pytest_voicebench.plugin.progress import progress_line
+        from pytest_voicebench.plugin.running import hold
 
         self.plan = plan
         self.planned = {item.nodeid: item for item in plan.items}
+        self.running = hold(run_folder(self.config).path)
         progress_line(self.config).planned = len(plan.items)
         start_junit(self.config, run_folder(self.config).path)
 
@@ -205,6 +208,10 @@ class RunReporter:
         """The workers have ended."""
         with suppress(OSError):
             run_folder(self.config).stop_file.unlink(missing_ok=True)
+        if self.running is not None:
+            from pytest_voicebench.plugin.running import let_go
+
+            let_go(self.running, run_folder(self.config).path)
 
 
 class LastLines:

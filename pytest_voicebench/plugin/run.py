@@ -85,12 +85,14 @@ async def conversation(
 
     What is not the agent's fault is an error of this fixture: agent_absent, infrastructure, invalid_measurement, suite.
     """
+    from pytest_voicebench.plugin.resume import check_agent
     from pytest_voicebench.plugin.words import with_words
     from pytest_voicebench.speech import detect_speech
 
     attempt = request.node.stash.get(attempt_key, None)
     info = _info_of(agent)
     if attempt is not None:
+        check_agent(request.config, attempt, info)
         attempt.agent = info
     held = await _hold(scenario, agent, _voicebench_runner, request.config, attempt)
     held = with_words(detect_speech(held), request.config)

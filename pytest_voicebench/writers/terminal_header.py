@@ -198,6 +198,9 @@ def _how_rescored(header: Mapping[str, Json]) -> str:
 
 def _how_made(header: Mapping[str, Json]) -> list[str]:
     facts = [f"started {header['started_at']}"] if header.get("started_at") else []
+    resumed = header.get("resumed")
+    if isinstance(resumed, list | tuple) and resumed:
+        facts.append(f"resumed {', '.join(map(str, resumed))}")
     if header.get("words"):
         facts.append(f"words {header['words']}")
     if header.get("workers") is not None:

@@ -43,7 +43,7 @@ async def converse(scenario: Scenario, agent: Agent, *, progress: Progress | Non
     Runs on the loop it is called from, virtual or not. Whatever goes wrong on the agent's side is in `problems`; a
     conversation that broke still holds what was recorded. `progress` is told the seconds of conversation, once a
     second. Raises Unsupported when a step asks for what the agent cannot do, MockError when the suite's mock tools do
-    not run.
+    not run, NotBegun when the gate before the agent says so.
     """
     duplex = _Duplex(scenario, agent, progress)
     await duplex.hold()
@@ -75,6 +75,7 @@ class _Duplex:
         self.busy_ticks = 0
         self.lateness_ticks: list[int] = []
         self.warnings: tuple[str, ...] = ()
+        self.session_s: float | None = None
 
     async def hold(self) -> None:
         """Connect, converse, hang up. Raises Unsupported."""
@@ -90,6 +91,8 @@ class _Duplex:
             raise self.side.unsupported
 
     async def _talk(self, context: AbstractAsyncContextManager[Line], line: Line) -> None:
+        now_s = asyncio.get_running_loop().time
+        opened_s = now_s()
         try:
             if flaw := line_flaw(line):
                 self.side.problem("agent_absent", flaw)
@@ -98,6 +101,8 @@ class _Duplex:
                 await self._send_in_time(line)
         finally:
             await self._hang_up(context)
+            if self.agent.info.clock == "wall":
+                self.session_s = round(now_s() - opened_s, 3)
 
     def _can_play(self) -> bool:
         """Read the recordings before the agent is bothered: a file that cannot be played is the suite's fault."""
@@ -297,6 +302,7 @@ class _Duplex:
             problems=tuple(side.problems),
             warnings=self.warnings,
             usage=side.usage,
+            session_s=self.session_s,
             state=self.toolbox.snapshot(),
             state_sha256_before=self.state_sha256_before,
             state_sha256_after=self.toolbox.state_sha256(),

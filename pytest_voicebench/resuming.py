@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -34,6 +35,11 @@ class BegunRun:
     tried: Mapping[str, int]
 
     @property
+    def spent_usd(self) -> float:
+        """What it cost so far, as far as that is known."""
+        return math.fsum(row.usd for row in self.saved.results if row.usd is not None)
+
+    @property
     def plan(self) -> Plan:
         """What it set out to do."""
         return self.saved.plan
@@ -53,7 +59,7 @@ def begun_run(folder: Path) -> BegunRun:
     return BegunRun(
         saved=saved,
         done={row.item_id: row for row in saved.results if row.outcome in DONE},
-        tried=Counter(row.item_id for row in log),
+        tried=Counter(row.item_id for row in log if row.outcome != "not_run"),
     )
 
 

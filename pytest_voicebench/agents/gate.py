@@ -18,12 +18,17 @@ class GateBroken(Exception):  # noqa: N818 - says what is the case, for a person
     """It cannot be known whether a connection may be made; one line."""
 
 
+class NotBegun(Exception):  # noqa: N818 - says what is the case, for a person
+    """The conversation is not to be held, though nothing went wrong; one line that says why."""
+
+
 class Gate:
     """An open gate: nobody waits, and nothing is tried twice. One gate belongs to one conversation."""
 
     @asynccontextmanager
     async def admitted(self) -> AsyncIterator[None]:
-        """The time in which the conversation may have a session; entering it may wait for that. Raises GateBroken."""
+        """The time in which the conversation may have a session; entering it may wait for that. Raises GateBroken,
+        NotBegun."""
         yield
 
     async def start(self) -> None:

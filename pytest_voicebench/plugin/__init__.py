@@ -46,8 +46,10 @@ def pytest_configure(config: pytest.Config) -> None:
         check_words(config)
     if options.limits_given(config):
         from pytest_voicebench.plugin.admission import check_admission
+        from pytest_voicebench.plugin.budget import budget
 
         check_admission(config)
+        budget(config)
     options.check_agents(config)
     if not config.getoption("collectonly"):
         options.judge_asked(config)  # what is wrong with it is said before the run, not after

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pytest_voicebench.admission.limits import Limit, Provider
     from pytest_voicebench.admission.retrying import Retries
     from pytest_voicebench.agents.protocol import Agent
+    from pytest_voicebench.plugin.attempt import Attempt
+    from pytest_voicebench.scenario import Scenario
 
 LIMITS_NAME = ".limits"
 """In the reports folder: all runs that report there share the places."""
@@ -77,14 +79,23 @@ def check_names(config: pytest.Config, agents: Iterable[Agent]) -> None:
             raise pytest.UsageError(f"{LIMIT} {name}: no agent of this run; {hint}they are {', '.join(known)}")
 
 
-def gated(agent: Agent, config: pytest.Config, item_id: str, tell: Callable[[str], None]) -> Agent:
-    """The agent behind the gate of its provider; itself where it lives in this process on the virtual clock."""
+def gated(
+    agent: Agent, config: pytest.Config, scenario: Scenario, attempt: Attempt | None, tell: Callable[[str], None]
+) -> Agent:
+    """The agent behind the gate of its provider; itself where it lives in this process on the virtual clock.
+
+    `tell` gets what the conversation waits for, and nothing when it goes on. Without an attempt it is one of a user's
+    own test.
+    """
     from pytest_voicebench.admission.limits import provider_of
     from pytest_voicebench.agents.gate import Gated
+    from pytest_voicebench.plugin.budget import paid_gate
 
     info = agent.info
     if info.clock == "virtual":
         return agent
     if _entrances not in config.stash:
         check_admission(config)
-    return Gated(agent=agent, gate=config.stash[_entrances].to(provider_of(agent, info)).gate(item_id, tell))
+    item_id = attempt.item_id if attempt else f"a test of {scenario.item_id}"
+    gate = config.stash[_entrances].to(provider_of(agent, info)).gate(item_id, tell)
+    return Gated(agent=agent, gate=paid_gate(gate, config, scenario, info, item_id))

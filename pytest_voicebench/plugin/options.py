@@ -46,6 +46,10 @@ RETRIES_HELP = (
     "how often to connect where a provider says too many requests or server error, and within which time; 1: once "
     "(default: 5,120)"
 )
+MAX_USD = "--voicebench-max-usd"
+MAX_USD_HELP = "begin no conversation that might bring the cost of the run above this (default: whatever it costs)"
+PRICES = "--voicebench-prices"
+PRICES_HELP = "a YAML file of prices, which add to those that are shipped and replace them"
 RESCORE = "--voicebench-rescore"
 RESUME = "--voicebench-resume"
 RESUME_HELP = (
@@ -88,6 +92,10 @@ def add_options(parser: pytest.Parser) -> None:
 def _add_limits(group: pytest.OptionGroup, parser: pytest.Parser) -> None:
     group.addoption(LIMIT, action="append", metavar="NAME=SESSIONS[,N/min]", help=LIMIT_HELP)
     group.addoption(RETRIES, metavar="TRIES[,SECONDS]", help=RETRIES_HELP)
+    group.addoption(MAX_USD, metavar="USD", help=MAX_USD_HELP)
+    group.addoption(PRICES, metavar="FILE", help=PRICES_HELP)
+    parser.addini("voicebench_max_usd", f"what {MAX_USD} says where it is not given", default="")
+    parser.addini("voicebench_prices", f"as {PRICES}, from the root directory", default="")
     parser.addini("voicebench_limits", f"as {LIMIT}, one a line", "linelist", [])
     parser.addini("voicebench_retries", f"what {RETRIES} says where it is not given", default="")
 
@@ -104,9 +112,9 @@ def add_agent_alias(parser: pytest.Parser, config: pytest.Config) -> None:
 
 
 def limits_given(config: pytest.Config) -> bool:
-    """Whether anything is said of limits or tries: then it is read before anything is collected."""
-    options = ("voicebench_limit", "voicebench_retries")
-    ini = ("voicebench_limits", "voicebench_retries")
+    """Whether anything is said of limits, tries or money: then it is read before anything is collected."""
+    options = ("voicebench_limit", "voicebench_retries", "voicebench_max_usd", "voicebench_prices")
+    ini = ("voicebench_limits", "voicebench_retries", "voicebench_max_usd", "voicebench_prices")
     return any(config.getoption(name) for name in options) or any(config.getini(name) for name in ini)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_voicebench.plugin.attempt import Attempt, attempt_key
+from pytest_voicebench.plugin.budget import accounted
 from pytest_voicebench.plugin.planning import is_scenario, make_plan, refuse_two_agents, scenario_of
 from pytest_voicebench.plugin.resume import begin_attempts, planned_again
 from pytest_voicebench.plugin.run_folder import run_folder
@@ -131,6 +132,7 @@ def record(item: pytest.Item, result: Result) -> str | None:
     from pytest_voicebench.result_files import append_result, save_result
 
     folder, lost = run_folder(item.config).path, None
+    result = accounted(item, result)
     try:
         save_result(folder, result)
     except Exception as error:  # noqa: BLE001 - whatever it is, it is this item's and not the session's end

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_voicebench.codec import CodecError
+from pytest_voicebench.plugin.budget import stopped_line
 from pytest_voicebench.plugin.options import rescored_run
 from pytest_voicebench.plugin.run_folder import run_folder
 from pytest_voicebench.writers.junit import PREFIX
@@ -144,7 +145,7 @@ class RunReporter:
         return read_results(folder).results if (folder / RESULTS_NAME).is_file() else ()
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, exitstatus: int) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Sum up, before xdist waits for its workers: an interrupted run has its summary at once."""
         if self.plan is None:
             return
@@ -154,6 +155,11 @@ class RunReporter:
                 folder.stop_file.touch()
         self._sum_up(interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
         self.trouble += look_alikes(self.looks)
+        stopped = stopped_line(self.config, self.summary.counts.not_run if self.summary else 0)
+        if stopped is not None:
+            self.trouble.append(stopped)
+            if exitstatus == pytest.ExitCode.OK:
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED  # nobody may take it for a whole run
 
     def _sum_up(self, *, interrupted: bool) -> None:
         """Whatever cannot be read or written is a line at the end, and takes nothing else with it."""

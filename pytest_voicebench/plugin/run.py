@@ -85,6 +85,8 @@ async def conversation(
 
     What is not the agent's fault is an error of this fixture: agent_absent, infrastructure, invalid_measurement, suite.
     """
+    from pytest_voicebench.agents.gate import NotBegun
+    from pytest_voicebench.plugin.budget import leave_out
     from pytest_voicebench.plugin.resume import check_agent
     from pytest_voicebench.plugin.words import with_words
     from pytest_voicebench.speech import detect_speech
@@ -94,7 +96,10 @@ async def conversation(
     if attempt is not None:
         check_agent(request.config, attempt, info)
         attempt.agent = info
-    held = await _hold(scenario, agent, _voicebench_runner, request.config, attempt)
+    try:
+        held = await _hold(scenario, agent, _voicebench_runner, request.config, attempt)
+    except NotBegun as reason:
+        leave_out(request.node, str(reason))
     held = with_words(detect_speech(held), request.config)
     if attempt is not None:
         attempt.conversation = held
@@ -139,9 +144,8 @@ async def _hold(
     from pytest_voicebench.toolbox import MockError
 
     folder = run_folder(config)
-    item_id = attempt.item_id if attempt else scenario.item_id
-    with progress_line(config).item(item_id) as at:
-        future = runner.submit(scenario, gated(agent, config, item_id, at.tell_waiting), progress=at.tell)
+    with progress_line(config).item(attempt.item_id if attempt else scenario.item_id) as at:
+        future = runner.submit(scenario, gated(agent, config, scenario, attempt, at.tell_waiting), progress=at.tell)
         awaited = asyncio.wrap_future(future)
         try:
             while not awaited.done():

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from pytest_voicebench.summary import AgentSummary, Counts, Summary
+from pytest_voicebench.summary import AgentSummary, Cost, Counts, Summary
 from pytest_voicebench.timeline import RATE_HZ
 from pytest_voicebench.writers.grid import Paint
 from pytest_voicebench.writers.plain_text import columns, one_line
@@ -75,6 +75,7 @@ def _short_agent_text(agent: AgentSummary, header: Mapping[str, Json]) -> str:
     parts = [*([f"model {agent.model}"] if agent.model else []), f"{agent.clock} clock"]
     recognised = agent.transcript_sources.get("recognised", 0)
     parts += [f"transcript_source recognised in {recognised} items"] if recognised else []
+    parts += [cost_text(agent.cost)] if agent.cost.usd is not None else []
     given = [f"{key}={value}" for key, value in _mapping(_mapping(header.get("given")).get(agent.name)).items()]
     return f"{' '.join([agent.name, *given])} ({', '.join(parts)})"
 
@@ -152,9 +153,9 @@ def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
         yield "agent", _agent_text(agent)
         if len(summary.agents) > 1:
             yield "", outcomes_text(agent.overall.counts)
-        words = _words_text(agent)
-        if words:
-            yield "", words
+        for text in (_words_text(agent), cost_text(agent.cost)):
+            if text:
+                yield "", text
     yield (
         "scores",
         (
@@ -171,6 +172,8 @@ def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
         yield "suite", f"{name}, sha256 {sha256}"
     if header.get("merged"):
         yield "merged", str(header["merged"])
+    for name, text in _mapping(header.get("prices")).items():
+        yield "price", f"{name}: {text}"
     if header.get("rescored_from"):
         yield "rescored", _how_rescored(header)
     made = _how_made(header)
@@ -185,6 +188,15 @@ def _words_text(agent: AgentSummary) -> str:
     if agent.words_dropped:
         text += f"{'; ' if text else ''}{agent.words_dropped} recognised words outside detected speech dropped"
     return text
+
+
+def cost_text(cost: Cost) -> str:
+    """`cost: 0.43 USD for 97 items, unknown for 3 (no price)`; empty where there was no session."""
+    unknown = ", ".join(f"{number} ({reason})" for reason, number in cost.unknown.items())
+    if cost.usd is None:
+        return f"cost: unknown for {unknown}" if unknown else ""
+    known = f"cost: {cost.usd:.2f} USD for {cost.priced} item{'' if cost.priced == 1 else 's'}"
+    return f"{known}, unknown for {unknown}" if unknown else known
 
 
 def _how_rescored(header: Mapping[str, Json]) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 
 from pytest_voicebench.plugin.attempt import attempt_key
-from pytest_voicebench.plugin.options import MAX_USD, PRICES, rescored_run
+from pytest_voicebench.plugin.options import MAX_USD, PRICES, RESUME, rescored_run
 from pytest_voicebench.plugin.run_folder import run_folder
 
 if TYPE_CHECKING:
@@ -181,13 +181,14 @@ def no_price(info: AgentInfo) -> str:
     )
 
 
-def stopped_line(config: pytest.Config, not_run: int) -> str | None:
-    """One line where the money did not last, None where it did."""
-    book = ledger(config)
-    if book is None or not book.stopped or rescored_run(config) is not None:
+def stopped_line(config: pytest.Config, results: Sequence[Result]) -> str | None:
+    """One line where the money did not last for all items, None where it did."""
+    book = ledger(config) if rescored_run(config) is None else None
+    left = [row for row in results if row.outcome == "not_run" and row.cause]
+    if book is None or not left:
         return None
-    name = run_folder(config).path.name
+    many = "1 item" if len(left) == 1 else f"{len(left)} items"
     return (
-        f"stopped by {MAX_USD}={book.most_usd:g}: {book.spent_usd:.2f} USD spent, {not_run} items not run; "
-        f"to finish, allow more with --voicebench-resume={name}"
+        f"stopped by {MAX_USD}={book.most_usd:g}: {book.spent_usd:.2f} USD spent, {many} not run; "
+        f"to finish, allow more and add {RESUME}={run_folder(config).path.name}"
     )

@@ -76,6 +76,7 @@ class RunReporter:
         self.summary: Summary | None = None
         self.trouble: list[str] = []
         self.compared: list[str] = []
+        self.results: tuple[Result, ...] = ()
         self.reported: dict[str, Result] = {}
         self.looks: dict[str, set[tuple[int, str]]] = {}
         self.running: Any = None
@@ -155,7 +156,7 @@ class RunReporter:
                 folder.stop_file.touch()
         self._sum_up(interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
         self.trouble += look_alikes(self.looks)
-        stopped = stopped_line(self.config, self.summary.counts.not_run if self.summary else 0)
+        stopped = stopped_line(self.config, self.results)
         if stopped is not None:
             self.trouble.append(stopped)
             if exitstatus == pytest.ExitCode.OK:
@@ -175,7 +176,7 @@ class RunReporter:
             run, trouble = with_judgements(self.config, load_run(folder), interrupted=interrupted)
             self.trouble += (*run.notes, *trouble)
             run = replace(run, results=tuple(map(self._told, run.results)))
-            self.summary = run.summary()
+            self.results, self.summary = run.results, run.summary()
             add_run_properties(self.config, run_properties(self.summary))
             write_summary(folder, self.summary)
             self.compared = self._compared(run)

@@ -57,12 +57,14 @@ def _is_priced(name: str, counted: Mapping[str, float], price: Price) -> bool:
     if name in price.per_million:
         return True
     return name in price.sums and math.isclose(
-        counted[name], math.fsum(_told(part, counted, price) for part in price.sums[name])
+        counted[name], math.fsum(_told(part, counted, price, (name,)) for part in price.sums[name])
     )
 
 
-def _told(name: str, counted: Mapping[str, float], price: Price, depth: int = 0) -> float:
-    """A count as it was reported, else as its parts add up."""
-    if name in counted or name not in price.sums or depth > len(price.sums):
+def _told(name: str, counted: Mapping[str, float], price: Price, above: tuple[str, ...]) -> float:
+    """A count as it was reported, else as its parts add up; no number where it is a part of itself."""
+    if name in above:
+        return math.nan
+    if name in counted or name not in price.sums:
         return counted.get(name, 0.0)
-    return math.fsum(_told(part, counted, price, depth + 1) for part in price.sums[name])
+    return math.fsum(_told(part, counted, price, (*above, name)) for part in price.sums[name])

@@ -58,11 +58,6 @@ class Ledger:
         state = peek(self.path)
         return math.fsum([self._spent(state), *_flight(state).values()])
 
-    @property
-    def stopped(self) -> bool:
-        """Whether a conversation was not begun for its price."""
-        return _number(peek(self.path), "stopped_at", 0.0) >= self.most_usd
-
     def _spent(self, state: dict[str, Json]) -> float:
         return _number(state, "spent", self.already_usd)
 

@@ -16,6 +16,7 @@ from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio import BLOCK_TICKS, RATE_HZ, Audio
 from pytest_voicebench.audio_files import AudioError
 from pytest_voicebench.clock import Clock
+from pytest_voicebench.connecting import CONNECT_TIMEOUT_S, connected
 from pytest_voicebench.conversation import Conversation, Delivery, EndReason, Recording, to_seconds, to_ticks
 from pytest_voicebench.playback import Listener
 from pytest_voicebench.scenario import Scenario, Step
@@ -23,7 +24,6 @@ from pytest_voicebench.steps import StepView, steps_of
 from pytest_voicebench.toolbox import Toolbox
 from pytest_voicebench.user import PATIENCE_TICKS, User, first_tone, recording_warnings
 
-CONNECT_TIMEOUT_S = 30.0
 CLOSE_TIMEOUT_S = 5.0
 STUCK_S = 15.0
 """An agent that takes less than a second of audio in this time has stopped listening for good."""
@@ -125,33 +125,11 @@ class _Duplex:
             documents=suite.documents,
             log=self.log,
         )
-        while True:
-            try:
-                return await self._open(setup)
-            except AgentAbsent as absent:
-                if await self.gate.again(absent, self.log):
-                    continue
-                self.side.problem(*self.gate.told(absent))
-            return None
-
-    async def _open(self, setup: Setup) -> tuple[AbstractAsyncContextManager[Line], Line]:
-        """One try. Raises AgentAbsent: any failure to connect is the same outcome."""
-        await self.gate.start()
-        limit = None
         try:
-            context = self.agent.connect(setup)
-            async with asyncio.timeout(CONNECT_TIMEOUT_S) as limit:
-                line = await context.__aenter__()
-        except AgentAbsent:
-            raise
-        except BaseException as error:
-            if is_our_cancelling(error, self.clock):
-                raise
-            late = limit is not None and limit.expired()
-            told = f"no connection within {CONNECT_TIMEOUT_S:.0f} s" if late else f"connect() failed: {named(error)}"
-            raise AgentAbsent(told) from error
-        await self.gate.connected()
-        return context, line
+            return await connected(self.agent, setup, gate=self.gate, log=self.log, clock=self.clock)
+        except AgentAbsent as absent:
+            self.side.problem(*self.gate.told(absent))
+        return None
 
     async def _is_ready(self, line: Line) -> bool:
         self.side.spawn(self.side.receive(line))

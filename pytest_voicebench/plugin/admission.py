@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_voicebench.plugin.attempt import attempt_key
 from pytest_voicebench.plugin.options import LIMIT, RETRIES, reports_folder
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from pytest_voicebench.admission.limits import Limit, Provider
     from pytest_voicebench.admission.retrying import Retries
     from pytest_voicebench.agents.protocol import Agent
-    from pytest_voicebench.plugin.attempt import Attempt
     from pytest_voicebench.scenario import Scenario
 
 LIMITS_NAME = ".limits"
@@ -79,13 +79,10 @@ def check_names(config: pytest.Config, agents: Iterable[Agent]) -> None:
             raise pytest.UsageError(f"{LIMIT} {name}: no agent of this run; {hint}they are {', '.join(known)}")
 
 
-def gated(
-    agent: Agent, config: pytest.Config, scenario: Scenario, attempt: Attempt | None, tell: Callable[[str], None]
-) -> Agent:
+def gated(agent: Agent, item: pytest.Item, scenario: Scenario, tell: Callable[[str], None]) -> Agent:
     """The agent behind the gate of its provider; itself where it lives in this process on the virtual clock.
 
-    `tell` gets what the conversation waits for, and nothing when it goes on. Without an attempt it is one of a user's
-    own test.
+    `tell` gets what the conversation waits for, and nothing when it goes on; it may be called from any thread.
     """
     from pytest_voicebench.admission.limits import provider_of
     from pytest_voicebench.agents.gate import Gated
@@ -94,6 +91,7 @@ def gated(
     info = agent.info
     if info.clock == "virtual":
         return agent
+    config, attempt = item.config, item.stash.get(attempt_key, None)
     if _entrances not in config.stash:
         check_admission(config)
     item_id = attempt.item_id if attempt else f"a test of {scenario.item_id}"

@@ -102,6 +102,12 @@ def _renamed(info: AgentInfo, then: AgentInfo) -> AgentInfo:
     return info if then == UNKNOWN_AGENT else replace(info, name=then.name)
 
 
+def is_done(item: pytest.Item) -> bool:
+    """Whether the item was measured before the run was interrupted: nothing of it is held again."""
+    run, attempt = begun(item.config), item.stash.get(attempt_key, None)
+    return run is not None and attempt is not None and attempt.item_id in run.done
+
+
 class DoneItems:
     """Hooks that report what was measured before, without calling anybody."""
 
@@ -111,10 +117,10 @@ class DoneItems:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
         """Stand in for the whole protocol of an item that is done; no fixture of it is set up."""
-        attempt = item.stash.get(attempt_key, None)
-        result = self.run.done.get(attempt.item_id) if attempt is not None else None
-        if attempt is None or result is None:
+        if not is_done(item):
             return None
+        attempt = item.stash[attempt_key]
+        result = self.run.done[attempt.item_id]
         told = {
             "setup": None,
             "call": self._told(item, attempt, result) if result.outcome == "failed" else None,

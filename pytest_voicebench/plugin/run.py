@@ -97,7 +97,7 @@ async def conversation(
         check_agent(request.config, attempt, info)
         attempt.agent = info
     try:
-        held = await _hold(scenario, agent, _voicebench_runner, request.config, attempt)
+        held = await _hold(request.node, scenario, agent, _voicebench_runner)
     except NotBegun as reason:
         leave_out(request.node, str(reason))
     held = with_words(detect_speech(held), request.config)
@@ -133,9 +133,7 @@ def _no_agent(agent: object) -> str:
     return f"the `agent` fixture gave a {type(agent).__name__}, which is no agent: it has no info and connect()"
 
 
-async def _hold(
-    scenario: Scenario, agent: Agent, runner: Runner, config: pytest.Config, attempt: Attempt | None
-) -> Conversation:
+async def _hold(item: pytest.Item, scenario: Scenario, agent: Agent, runner: Runner) -> Conversation:
     """Hold the conversation in the runner, while this loop stays free for what the user's fixtures run in it."""
     from pytest_voicebench.agents.protocol import Unsupported
     from pytest_voicebench.clock import VirtualTimeError
@@ -143,9 +141,9 @@ async def _hold(
     from pytest_voicebench.plugin.progress import progress_line
     from pytest_voicebench.toolbox import MockError
 
-    folder = run_folder(config)
-    with progress_line(config).item(attempt.item_id if attempt else scenario.item_id) as at:
-        future = runner.submit(scenario, gated(agent, config, scenario, attempt, at.tell_waiting), progress=at.tell)
+    attempt, folder = item.stash.get(attempt_key, None), run_folder(item.config)
+    with progress_line(item.config).item(attempt.item_id if attempt else scenario.item_id) as at:
+        future = runner.submit(scenario, gated(agent, item, scenario, at.tell_waiting), progress=at.tell)
         awaited = asyncio.wrap_future(future)
         try:
             while not awaited.done():

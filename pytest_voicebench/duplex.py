@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, suppress
+from typing import Protocol
 
 import numpy as np
 
@@ -15,14 +16,14 @@ from pytest_voicebench.agents.protocol import Agent, AgentAbsent, Line, Setup
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio import BLOCK_TICKS, RATE_HZ, Audio
 from pytest_voicebench.audio_files import AudioError
-from pytest_voicebench.clock import Clock
+from pytest_voicebench.clock import Clock, Ticker
 from pytest_voicebench.connecting import CONNECT_TIMEOUT_S, connected
 from pytest_voicebench.conversation import Conversation, Delivery, EndReason, Recording, to_seconds, to_ticks
 from pytest_voicebench.playback import Listener
 from pytest_voicebench.scenario import Scenario, Step
 from pytest_voicebench.steps import StepView, steps_of
 from pytest_voicebench.toolbox import Toolbox
-from pytest_voicebench.user import PATIENCE_TICKS, User, first_tone, recording_warnings
+from pytest_voicebench.user import PATIENCE_TICKS, User, first_tone, load_clips
 
 CLOSE_TIMEOUT_S = 5.0
 STUCK_S = 15.0
@@ -37,15 +38,26 @@ MOST_STEPS_AT_ONCE = 1_000
 Progress = Callable[[float], None]
 
 
-async def converse(scenario: Scenario, agent: Agent, *, progress: Progress | None = None) -> Conversation:
+class Phases(Protocol):
+    """Keeps the conversations of one loop out of each other's way."""
+
+    ticker: Ticker
+
+    async def wait(self) -> float:
+        """Wait for the moment at which this conversation's first block shall leave, and say which it is."""
+
+
+async def converse(
+    scenario: Scenario, agent: Agent, *, progress: Progress | None = None, phases: Phases | None = None
+) -> Conversation:
     """Hold one conversation with an agent and return all that happened, speech not yet detected.
 
     Runs on the loop it is called from, virtual or not. Whatever goes wrong on the agent's side is in `problems`; a
     conversation that broke still holds what was recorded. `progress` is told the seconds of conversation, once a
-    second. Raises Unsupported when a step asks for what the agent cannot do, MockError when the suite's mock tools do
-    not run, NotBegun when the gate before the agent says so.
+    second; `phases` chooses when its blocks leave. Raises Unsupported when a step asks for what the agent cannot do,
+    MockError when the suite's mock tools do not run, NotBegun when the gate before the agent says so.
     """
-    duplex = _Duplex(scenario, agent, progress)
+    duplex = _Duplex(scenario, agent, progress, phases)
     await duplex.hold()
     return duplex.conversation()
 
@@ -53,12 +65,13 @@ async def converse(scenario: Scenario, agent: Agent, *, progress: Progress | Non
 class _Duplex:
     """One conversation in progress."""
 
-    def __init__(self, scenario: Scenario, agent: Agent, progress: Progress | None) -> None:
+    def __init__(self, scenario: Scenario, agent: Agent, progress: Progress | None, phases: Phases | None) -> None:
         self.scenario = scenario
         self.agent = agent
         self.gate = gate_of(agent)
         self.progress = progress
-        self.clock = Clock()
+        self.phases = phases
+        self.clock = Clock(phases.ticker if phases else None)
         self.log = WireLog(asyncio.get_running_loop().time)
         self.toolbox = Toolbox(scenario.suite.tools, scenario.suite.folder)
         self.state_sha256_before = self.toolbox.state_sha256()
@@ -70,6 +83,8 @@ class _Duplex:
         self.next_step: asyncio.Task[Step | None] | None = None
         self.ended: EndReason = "problem"
         self.duration_ticks = 0
+        self.most_ticks = to_ticks(scenario.max_duration_s or scenario.suite.max_duration_s)
+        self.settle_ticks = to_ticks(scenario.suite.settle_s)
         self.sent_blocks = 0
         self.asked_ticks = 0
         self.busy_ticks = 0
@@ -79,7 +94,7 @@ class _Duplex:
 
     async def hold(self) -> None:
         """Connect, converse, hang up. Raises Unsupported."""
-        if not self._can_play():
+        if not await self._can_play():
             return
         try:
             async with self.gate.admitted():  # waits before t = 0, and on no deadline of ours
@@ -97,23 +112,32 @@ class _Duplex:
             if flaw := line_flaw(line):
                 self.side.problem("agent_absent", flaw)
             elif await self._is_ready(line):
-                self.clock.start()
+                self.clock.start(await self.phases.wait() if self.phases else None)
                 await self._send_in_time(line)
         finally:
             await self._hang_up(context)
             if self.agent.info.clock == "wall":
                 self.session_s = round(now_s() - opened_s, 3)
 
-    def _can_play(self) -> bool:
-        """Read the recordings before the agent is bothered: a file that cannot be played is the suite's fault."""
+    async def _can_play(self) -> bool:
+        """Read the recordings before the agent is bothered: a file that cannot be played is the suite's fault.
+
+        On the wall clock that is done in another thread, because decoding would make other conversations' blocks late.
+        """
         try:
-            self.warnings = recording_warnings(self.scenario, self.user.input_hz)
+            if self.agent.info.clock == "wall":
+                await asyncio.to_thread(self._prepare)
+            else:
+                self.user.clips = load_clips(self.scenario, self.user.input_hz)
         except AudioError as error:
             self.side.problem("suite", str(error))
             return False
-        if self.agent.info.clock == "wall":
-            self.toolbox.prepare()
+        self.warnings = tuple(text for clip in self.user.clips.values() for text in clip.warnings)
         return True
+
+    def _prepare(self) -> None:
+        self.user.clips = load_clips(self.scenario, self.user.input_hz)
+        self.toolbox.prepare()
 
     async def _connect(self) -> tuple[AbstractAsyncContextManager[Line], Line] | None:
         suite = self.scenario.suite
@@ -232,12 +256,12 @@ class _Duplex:
 
     def _end_reason(self, now: int) -> EndReason | None:
         """Why the conversation ends at this block, or None (design section 6)."""
-        user, side, suite = self.user, self.side, self.scenario.suite
+        user, side = self.user, self.side
         if side.broken:
             return "problem"
         if side.closed and now >= side.loudspeaker.end_ticks:
             return "line_closed"
-        if now >= to_ticks(self.scenario.max_duration_s or suite.max_duration_s):
+        if now >= self.most_ticks:
             return "max_duration"
         if user.hung_up:
             return "user_ended"
@@ -245,19 +269,19 @@ class _Duplex:
             return "no_response"
         if not user.finished:
             return None
-        if suite.window == "settle" and self._is_settled(now, to_ticks(suite.settle_s)):
+        if self.scenario.suite.window == "settle" and self._is_settled(now):
             return "settled"
         waited = now - user.last_step_end_ticks
         if waited >= WINDOW_TICKS and (not self.listener.speaks(now) or waited >= 2 * WINDOW_TICKS):
             return "window"
         return None
 
-    def _is_settled(self, now: int, settle_ticks: int) -> bool:
+    def _is_settled(self, now: int) -> bool:
         """Whether, after a reply, neither speech nor queued audio nor an open call has been there for long enough."""
         if self.side.calls.pending or self.side.loudspeaker.end_ticks > now:
             self.busy_ticks = now
         quiet_since = max(self.busy_ticks, self.listener.last_heard_ticks or 0)
-        return self.listener.answered(self.user.last_turn_end_ticks) and now - quiet_since >= settle_ticks
+        return self.listener.answered(self.user.last_turn_end_ticks) and now - quiet_since >= self.settle_ticks
 
     def conversation(self) -> Conversation:
         """Everything that happened, as data."""

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from pytest_voicebench.audio import RATE_HZ, Samples
 
-_PAGE = 24_000
+PAGE = 24_000
+"""Samples of a page."""
+
 _SCALE_BITS = 32
 _CORNER_HZ = 1500  # two running means of 1 / _CORNER_HZ s: the roll-off of a room with a fan somewhere, not a hiss
 _BREATH = 4  # weight of the unfiltered noise beside the filtered one's 1, 2, ..., n, ..., 2, 1
@@ -30,17 +32,20 @@ def room_tone(seed: int, level_dbfs: float, start_sample: int, n: int, rate_hz: 
         raise ValueError(f"room tone has no samples before 0: start {start_sample}, length {n}")
     end = start_sample + n
     pages = [
-        _page(seed, level_dbfs, page, rate_hz)[max(start_sample - page * _PAGE, 0) : min(end - page * _PAGE, _PAGE)]
-        for page in range(start_sample // _PAGE, -(-end // _PAGE))
+        tone_page(seed, level_dbfs, page, rate_hz)[max(start_sample - page * PAGE, 0) : min(end - page * PAGE, PAGE)]
+        for page in range(start_sample // PAGE, -(-end // PAGE))
     ]
     return np.concatenate(pages) if pages else np.zeros(0, np.int16)
 
 
-@lru_cache(maxsize=128)
-def _page(seed: int, level_dbfs: float, page: int, rate_hz: int) -> Samples:
-    """One page of the noise; kept, because it is asked for in pieces of 20 ms."""
+@lru_cache(maxsize=512)
+def tone_page(seed: int, level_dbfs: float, page: int, rate_hz: int) -> Samples:
+    """Samples `page * PAGE` to `(page + 1) * PAGE` of the noise, read-only.
+
+    Pages are kept, 25 MB of them at most, and shared: a hundred conversations in a few rooms hold them by reference.
+    """
     width = max(2, rate_hz // _CORNER_HZ)
-    white = _white(seed, page * _PAGE - 2 * (width - 1), _PAGE + 2 * (width - 1))
+    white = _white(seed, page * PAGE - 2 * (width - 1), PAGE + 2 * (width - 1))
     dark = _running_sum(_running_sum(white, width), width)
     mixed = dark + _BREATH * white[2 * (width - 1) :]
     scale = _scale(level_dbfs, width)

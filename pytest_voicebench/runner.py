@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import math
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -11,13 +13,19 @@ from contextlib import contextmanager, suppress
 
 from pytest_voicebench.agent_side import STOP_TIMEOUT_S
 from pytest_voicebench.agents.protocol import Agent
-from pytest_voicebench.clock import VirtualTimeLoop
+from pytest_voicebench.audio import BLOCK_S
+from pytest_voicebench.clock import Ticker, VirtualTimeLoop
 from pytest_voicebench.conversation import Conversation
 from pytest_voicebench.duplex import Progress, converse
 from pytest_voicebench.scenario import Scenario
 
 SWITCH_INTERVAL_S = 0.0005
 """With 100 paced sessions and a busy main thread the p99 lateness is 1.8 ms instead of 8.9 (design section 6)."""
+
+BEGIN_EVERY_S = 0.02
+"""Connecting takes some milliseconds of the thread's time: conversations on the wall clock begin one after another."""
+
+_GOLDEN = (5**0.5 - 1) / 2
 
 
 class Runner:
@@ -32,7 +40,8 @@ class Runner:
         self._closing = False
         self._wall_loop: asyncio.AbstractEventLoop | None = None
         self._wall_thread: threading.Thread | None = None
-        self._interval = _SwitchInterval()
+        self._quiet = _Quiet()
+        self._phases: _Phases | None = None
 
     def submit(self, scenario: Scenario, agent: Agent, *, progress: Progress | None = None) -> Future[Conversation]:
         """Start a conversation. The future holds it, or Unsupported, or VirtualTimeError."""
@@ -53,7 +62,7 @@ class Runner:
             self._wall_loop.call_soon_threadsafe(self._wall_loop.stop)
             self._wall_thread.join()
             self._wall_loop.close()
-            self._wall_loop = self._wall_thread = None
+            self._wall_loop = self._wall_thread = self._phases = None
 
     def _on_virtual_clock(self, scenario: Scenario, agent: Agent, progress: Progress | None) -> Conversation:
         async def stoppable() -> Conversation:
@@ -74,8 +83,11 @@ class Runner:
             raise RuntimeError(f"a task of the agent raised {type(error).__name__}") from error
 
     async def _on_wall_clock(self, scenario: Scenario, agent: Agent, progress: Progress | None) -> Conversation:
-        with self._interval.shortened():
-            return await converse(scenario, agent, progress=progress)
+        if self._phases is None:
+            self._phases = _Phases(Ticker())
+        await self._phases.begin()
+        with self._quiet.held():
+            return await converse(scenario, agent, progress=progress, phases=self._phases)
 
     def _wall(self) -> asyncio.AbstractEventLoop:
         if self._wall_loop is None:
@@ -87,18 +99,55 @@ class Runner:
         return self._wall_loop
 
 
-class _SwitchInterval:
-    """Shortens the interpreter's thread switch interval while at least one holder wants it."""
+class _Phases:
+    """Spreads the conversations of a loop over time: when they begin, and when within 20 ms their blocks leave."""
+
+    def __init__(self, ticker: Ticker) -> None:
+        self.ticker = ticker
+        self._free_s = 0.0
+        self._taken = 0
+
+    async def begin(self) -> None:
+        """Wait until no other conversation has just begun."""
+        now_s = asyncio.get_running_loop().time()
+        begin_s, self._free_s = self._free_s, max(now_s, self._free_s) + BEGIN_EVERY_S
+        if begin_s > now_s:
+            await asyncio.sleep(begin_s - now_s)
+
+    async def wait(self) -> float:
+        """Wait, for 20 ms at most, for a moment that is far from the other conversations' blocks; a millisecond's.
+
+        Multiples of the golden ratio are spread evenly, however many there are.
+        """
+        self._taken += 1
+        now_s = asyncio.get_running_loop().time()
+        wanted_s = self._taken * _GOLDEN % 1 * BLOCK_S
+        moment_s = math.ceil((now_s + (wanted_s - now_s) % BLOCK_S) * 1000) / 1000
+        await self.ticker.until(moment_s)
+        return moment_s
+
+
+class _Quiet:
+    """While conversations are held on the wall clock, the interpreter does not get in their way.
+
+    Threads are switched more often. What was there before is left out of garbage collection: with a pytest session of
+    a few hundred thousand objects a full one stops everything for tens of milliseconds.
+    """
 
     def __init__(self) -> None:
         self._holders = 0
         self._usual_s = sys.getswitchinterval()
+        self._froze = False
 
     @contextmanager
-    def shortened(self) -> Iterator[None]:
+    def held(self) -> Iterator[None]:
+        """As long as at least one holder is inside."""
         if self._holders == 0:
             self._usual_s = sys.getswitchinterval()
             sys.setswitchinterval(SWITCH_INTERVAL_S)
+            self._froze = gc.get_freeze_count() == 0  # else somebody else's are frozen, and stay so
+            if self._froze:
+                gc.freeze()
         self._holders += 1
         try:
             yield
@@ -106,6 +155,8 @@ class _SwitchInterval:
             self._holders -= 1
             if self._holders == 0:
                 sys.setswitchinterval(self._usual_s)
+                if self._froze:
+                    gc.unfreeze()
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -13,7 +14,7 @@ from pytest_voicebench.audio import BLOCK_TICKS, RATE_HZ, Audio, Samples, resamp
 from pytest_voicebench.audio_files import AudioError, Channel, read_audio
 from pytest_voicebench.conversation import Span, Utterance, Word, to_ticks
 from pytest_voicebench.playback import Listener
-from pytest_voicebench.room_tone import room_tone
+from pytest_voicebench.room_tone import PAGE, room_tone, tone_page
 from pytest_voicebench.scenario import RoomTone, Scenario, Step, Timing
 
 PATIENCE_TICKS = to_ticks(30.0)
@@ -39,13 +40,16 @@ def load_clip(path: Path, rate_hz: int, channel: Channel | None = None) -> Clip:
     return Clip(samples, tuple(text.replace(f"{path}: ", f"{path.name}: ", 1) for text in file.warnings))
 
 
-def recording_warnings(scenario: Scenario, rate_hz: int) -> tuple[str, ...]:
-    """Remarks on the recordings that the scenario will play, one line each. Raises AudioError for one that it cannot.
+Clips = Mapping[tuple[Path, Channel | None], Clip]
+
+
+def load_clips(scenario: Scenario, rate_hz: int) -> Clips:
+    """The recordings that the scenario will play, by file and channel. Raises AudioError for one that it cannot.
 
     Steps that are chosen at run time are not known here.
     """
     clips = dict.fromkeys((step.audio, step.channel) for step in scenario.steps if isinstance(step.audio, Path))
-    return tuple(warning for path, channel in clips for warning in load_clip(path, rate_hz, channel).warnings)
+    return {(path, channel): load_clip(path, rate_hz, channel) for path, channel in clips}
 
 
 def first_tone(scenario: Scenario) -> RoomTone | None:
@@ -74,6 +78,8 @@ class User:
 
     input_hz: int
     tone: RoomTone | None = None
+    clips: Clips = field(default_factory=dict)
+    """Recordings that were loaded before: nothing is read in the middle of a conversation that was known before it."""
     utterances: list[Utterance] = field(default_factory=list)
     needs_step: bool = True
     hung_up: bool = False
@@ -89,7 +95,6 @@ class User:
     _clip: _Clip | None = None
     _injections: list[str] = field(default_factory=list)
     _sent: list[Samples] = field(default_factory=list)
-    _tone_second: tuple[int, Samples] | None = None
 
     def give(self, step: Step | None) -> None:
         """Hand over the next step, or None when there is none."""
@@ -158,7 +163,7 @@ class User:
             self._end_step(now_ticks)
 
     def _play(self, step: Step, now_ticks: int) -> None:
-        samples = _clip_samples(step, self.input_hz)
+        samples = self._clip_samples(step)
         if self._clip:  # what is left of an earlier recording after its speech gives way
             self._clip.end_ticks = now_ticks
         end_ticks = now_ticks + -(-len(samples) * RATE_HZ // self.input_hz)
@@ -177,19 +182,29 @@ class User:
         self.last_step_end_ticks = now_ticks
 
     def _room(self, start: int, size: int) -> Samples:
-        """The room's noise; made a second at a time because calls cost more than samples."""
-        second, offset = divmod(start, self.input_hz)
-        if self._tone_second is None or self._tone_second[0] != second:
-            self._tone_second = (second, _tone(self.tone, second * self.input_hz, self.input_hz, self.input_hz))
-        return self._tone_second[1][offset : offset + size]
+        """The room's noise, by reference where no page ends in between."""
+        tone, (page, offset) = self.tone, divmod(start, PAGE)
+        if tone is None:
+            return _silence(size)
+        if offset + size > PAGE:
+            return room_tone(tone.seed, tone.level_dbfs, start, size, self.input_hz)
+        return tone_page(tone.seed, tone.level_dbfs, page, self.input_hz)[offset : offset + size]
+
+    def _clip_samples(self, step: Step) -> Samples:
+        if step.audio is None:
+            raise AudioError(f"a step '{step.kind}' has nothing to play")
+        if isinstance(step.audio, Audio):
+            return resample(step.audio, self.input_hz).samples
+        known = self.clips.get((step.audio, step.channel))
+        return (known or load_clip(step.audio, self.input_hz, step.channel)).samples
 
 
-def _clip_samples(step: Step, rate_hz: int) -> Samples:
-    if step.audio is None:
-        raise AudioError(f"a step '{step.kind}' has nothing to play")
-    if isinstance(step.audio, Audio):
-        return resample(step.audio, rate_hz).samples
-    return load_clip(step.audio, rate_hz, step.channel).samples
+@lru_cache(maxsize=8)
+def _silence(size: int) -> Samples:
+    """Read-only, shared."""
+    nothing: Samples = np.zeros(size, np.int16)
+    nothing.setflags(write=False)
+    return nothing
 
 
 def utterance_of(step: Step, index: int, start_ticks: int, duration_s: float) -> Utterance:
@@ -217,12 +232,6 @@ def _utterance_kind(step: Step) -> Literal["turn", "backchannel", "vocal_tic", "
     if step.kind == "say":
         return "turn"
     return "backchannel" if step.kind == "backchannel" else step.insert or "vocal_tic"
-
-
-def _tone(tone: RoomTone | None, start: int, size: int, rate_hz: int) -> Samples:
-    if tone is None:
-        return np.zeros(size, np.int16)
-    return room_tone(tone.seed, tone.level_dbfs, start, size, rate_hz)
 
 
 def _mix(room: Samples, voice: Samples) -> Samples:

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from pytest_voicebench.audio import BLOCK_TICKS
-from pytest_voicebench.clock import Clock, VirtualTimeError, VirtualTimeLoop
+from pytest_voicebench.clock import Clock, Ticker, VirtualTimeError, VirtualTimeLoop
 
 
 def run(coroutine):
@@ -124,3 +124,46 @@ def test_a_spinning_task_is_ended_with_its_loop(monkeypatch, caplog):
     gc.collect()
     assert ended == [True]
     assert "Task was destroyed" not in caplog.text
+
+
+def test_a_ticker_wakes_all_of_one_millisecond_together_never_early_and_at_most_a_millisecond_late():
+    async def wait(ticker, due_s, seen):
+        await ticker.until(due_s)
+        seen.append((due_s, asyncio.get_running_loop().time()))
+
+    async def collect():
+        ticker, seen = Ticker(), []
+        await asyncio.gather(*(wait(ticker, due_s, seen) for due_s in (0.0201, 0.0207, 0.02, 0.0305, 0.021)))
+        return seen
+
+    seen = run(collect())
+    assert [due_s for due_s, _ in seen] == [0.02, 0.0201, 0.0207, 0.021, 0.0305]
+    assert [at_s for _, at_s in seen] == [0.02, 0.021, 0.021, 0.021, 0.031]
+
+
+def test_ticks_of_clocks_that_share_a_ticker_are_exact_on_whole_milliseconds():
+    async def count():
+        ticker = Ticker()
+        clocks = [Clock(ticker) for _ in range(3)]
+        for number, clock in enumerate(clocks):
+            clock.start(number * 0.007)
+        seen = []
+        for block in range(100):
+            for clock in clocks:
+                await clock.until(block * BLOCK_TICKS)
+                seen.append(clock.now_ticks() - block * BLOCK_TICKS)
+        return seen
+
+    assert run(count()) == [0] * 300
+
+
+def test_who_waits_no_longer_is_not_woken():
+    async def wait():
+        ticker = Ticker()
+        waiting = asyncio.create_task(ticker.until(0.02))
+        await asyncio.sleep(0.01)
+        waiting.cancel()
+        await ticker.until(0.02)
+        return waiting.cancelled()
+
+    assert run(wait())

@@ -6,13 +6,15 @@ import asyncio
 import gc
 import sys
 import threading
+from collections import Counter
 from concurrent.futures import CancelledError
 from contextlib import asynccontextmanager
 
 import pytest
 
-from pytest_voicebench.clock import VirtualTimeError
-from pytest_voicebench.runner import Runner
+from pytest_voicebench.audio import BLOCK_S
+from pytest_voicebench.clock import Ticker, VirtualTimeError, VirtualTimeLoop
+from pytest_voicebench.runner import BEGIN_EVERY_S, Runner, _Phases
 from pytest_voicebench.scenario import Step
 from tests import stage
 from tests.scripted import Scripted, sound
@@ -91,3 +93,31 @@ def test_a_spinning_agent_ends_its_conversation_and_leaves_nothing_behind(tmp_pa
         runner.submit(stage.scenario(tmp_path), agent).result(timeout=60)
     gc.collect()
     assert "Task was destroyed" not in caplog.text
+
+
+def test_conversations_of_one_loop_begin_one_after_another_and_send_at_different_moments():
+    async def begin(phases):
+        await phases.begin()
+        begun_s = asyncio.get_running_loop().time()
+        return begun_s, await phases.wait()
+
+    async def begin_all():
+        phases = _Phases(Ticker())
+        return await asyncio.gather(*(begin(phases) for _ in range(100)))
+
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as loop:
+        held = loop.run(begin_all())
+    assert [begun_s for begun_s, _ in held] == pytest.approx([n * BEGIN_EVERY_S for n in range(100)])
+    assert all(0 <= moment_s - begun_s <= BLOCK_S + 0.001 for begun_s, moment_s in held)
+    within_a_block = Counter(round(moment_s * 1000) % 20 for _, moment_s in held)
+    assert len(within_a_block) == 20
+    assert max(within_a_block.values()) <= 7
+
+
+def test_what_was_there_before_is_left_out_of_garbage_collection_only_while_conversations_are_held(tmp_path, runner):
+    frozen = []
+    scenario = stage.scenario(tmp_path, max_duration_s=0.1)
+    agent = Scripted([], clock="wall")
+    runner.submit(scenario, agent, progress=lambda _: frozen.append(gc.get_freeze_count())).result(timeout=30)
+    assert frozen[0] > 1000
+    assert gc.get_freeze_count() == 0

@@ -6,6 +6,7 @@ import json
 
 from pytest_voicebench.agents import wire_log
 from pytest_voicebench.agents.credentials import Secret
+from pytest_voicebench.agents.wire import AUDIO, AudioFrame
 from pytest_voicebench.agents.wire_log import WireLog
 
 
@@ -71,3 +72,38 @@ def test_a_server_that_never_stops_fills_no_memory(monkeypatch):
     log = WireLog(Times())
     log.received({"text": "words " * 20_000})
     assert len(log.lines(0.0)[0]) < 400
+
+
+def test_events_that_only_look_alike_are_rows_of_their_own():
+    """What is compared without being shown must not hide a difference."""
+    log = WireLog(Times())
+    again = {"type": "note", "text": "one"}
+    log.sent(again)
+    again["text"] = "two"
+    for event in (again, {"type": "note", "text": "six"}, {"n": 1}, {"n": True}, {"n": 1.0}, {"n": [1]}, {"n": [2]}):
+        log.sent(event)
+    log.sent({"data": "A" * 200})
+    log.sent({"data": "B" * 199 + " "})
+    shown = [json.dumps(row["event"]) for row in rows(log)]
+    assert len(shown) == 10
+    assert shown[1:3] == ['{"type": "note", "text": "two"}', '{"type": "note", "text": "six"}']
+    assert all("times" not in row for row in rows(log))
+
+
+def test_audio_of_one_length_is_one_row_wherever_it_lies():
+    log = WireLog(Times())
+    for letter in "ABC":
+        log.sent({"realtimeInput": {"audio": {"data": letter * 200, "mimeType": "audio/pcm"}}})
+    (row,) = rows(log)
+    assert row["times"] == 3
+    assert row["event"]["realtimeInput"]["audio"] == {"data": "<200 characters>", "mimeType": "audio/pcm"}
+
+
+def test_a_frame_of_audio_is_sent_and_logged_as_the_event_it_stands_for():
+    frame = AudioFrame({"type": "append", "audio": AUDIO, "rate": 24000})
+    assert json.loads(frame.filled("QUJD")) == {"type": "append", "audio": "QUJD", "rate": 24000}
+    one, other = WireLog(Times()), WireLog(Times())
+    for _ in range(2):
+        one.sent_as(frame.shown(4))
+        other.sent({"type": "append", "audio": "QUJD", "rate": 24000})
+    assert one.lines(None) == other.lines(None)

@@ -37,6 +37,11 @@ ENDED_WELL = (1000, 1005)
 
 Refusal = Literal["refused", "dns", "tls", "timeout", "unauthorized", "rate_limited", "server_error", "rejected"]
 
+AUDIO = "<audio>"
+"""In the event of an AudioFrame: the place of the audio."""
+
+_as_text = json.JSONEncoder(separators=(",", ":")).encode  # json.dumps makes an encoder for every block
+
 _QUIET = logging.Logger("pytest_voicebench.wire", logging.CRITICAL)  # the library's own debug log shows headers
 _QUIET.addHandler(logging.NullHandler())
 
@@ -65,6 +70,27 @@ class Garbled(WireBroken):
     """The line stands, but what came over it cannot be read; one line."""
 
 
+class AudioFrame:
+    """An event that differs from block to block in its audio alone: `event` holds AUDIO where that belongs.
+
+    It is written as JSON once, not fifty times a second in each of a hundred conversations.
+    """
+
+    def __init__(self, event: Mapping[str, Json]) -> None:
+        self._before, self._after = _as_text(event).split(AUDIO)
+        self._shown: dict[int, str] = {}
+
+    def filled(self, base64_text: str) -> str:
+        """The event with this audio."""
+        return f"{self._before}{base64_text}{self._after}"
+
+    def shown(self, characters: int) -> str:
+        """The event as logs show it, with so much audio."""
+        if characters not in self._shown:
+            self._shown[characters] = self.filled(f"<{characters} characters>")
+        return self._shown[characters]
+
+
 class Wire:
     """An open WebSocket of JSON objects. Sending on a closed one does nothing: receiving says what became of it."""
 
@@ -80,10 +106,19 @@ class Wire:
     async def send(self, event: Mapping[str, Json]) -> bool:
         """Send one object, and say whether it left. Waits while the server takes nothing."""
         try:
-            await self._connection.send(json.dumps(event, separators=(",", ":")))
+            await self._connection.send(_as_text(event))
         except ConnectionClosed:
             return False
         self._log.sent(event)
+        return True
+
+    async def send_audio(self, frame: AudioFrame, base64_text: str) -> bool:
+        """Send one block of audio, as `send` does an object."""
+        try:
+            await self._connection.send(frame.filled(base64_text))
+        except ConnectionClosed:
+            return False
+        self._log.sent_as(frame.shown(len(base64_text)))
         return True
 
     async def receive(self) -> AsyncIterator[dict[str, Json]]:

@@ -44,6 +44,7 @@ class WireLog:
 
     now_s: Callable[[], float]
     _rows: list[_Row] = field(default_factory=list)
+    _last_event: Json = None
     _secrets: list[Secret] = field(default_factory=list)
     _characters: int = 0
 
@@ -60,6 +61,12 @@ class WireLog:
         """An event that came in."""
         self._add("received", event)
 
+    def sent_as(self, shown: str) -> None:
+        """An event that left, as JSON text that holds neither audio nor anything secret."""
+        if self._characters < MOST_CHARACTERS:
+            self._last_event = None
+            self._enter("sent", shown)
+
     def note(self, text: str) -> None:
         """Something that is no event: a connection, its end, a frame that could not be read."""
         self._add("note", text)
@@ -67,9 +74,17 @@ class WireLog:
     def _add(self, way: Way, event: Json) -> None:
         if self._characters >= MOST_CHARACTERS:
             return
+        last = self._rows[-1] if self._rows else None
+        before, self._last_event = self._last_event, event
+        if last is not None and last.way == way and _shown_alike(event, before, ""):
+            last.times, last.until_s = last.times + 1, self.now_s()
+            return
         text = json.dumps(without_audio(event), ensure_ascii=True, separators=(",", ":"))
         for secret in self._secrets:
             text = secret.scrub(text)
+        self._enter(way, text)
+
+    def _enter(self, way: Way, text: str) -> None:
         now_s, last = self.now_s(), self._rows[-1] if self._rows else None
         if last is not None and (last.way, last.text) == (way, text):
             last.times, last.until_s = last.times + 1, now_s
@@ -93,6 +108,30 @@ def _line(row: _Row, zero_s: float) -> str:
     return f'{{"at_s":{row.at_s - zero_s:.6f},"way":"{row.way}",{again}"event":{row.text}}}'
 
 
+def _shown_alike(event: Json, before: Json, name: str) -> bool:
+    """Whether two events are surely shown alike, found out at a tenth of the cost of showing one.
+
+    So it is with the user's audio, block after block. False means nothing: they have to be shown to be compared.
+    """
+    if type(event) is not type(before):
+        return False
+    if type(event) is dict:
+        return (
+            event is not before  # one that is used again was changed in between
+            and event.keys() == before.keys()
+            and all(_shown_alike(inner, before[key], key) for key, inner in event.items())
+        )
+    if type(event) is str and len(event) == len(before):
+        return event == before or (_is_audio(event, name, "") and _is_audio(before, name, ""))
+    return type(event) in (int, float, bool, type(None)) and event == before
+
+
+def _is_audio(text: str, name: str, kind: str) -> bool:
+    if name == "audio" or (name == "delta" and kind.endswith("audio.delta")):
+        return True
+    return _BASE64.fullmatch(text) is not None
+
+
 def without_audio(event: Json) -> Json:
     """The event with audio replaced by its length in characters, very long texts cut, values of keys hidden."""
     return _shown(event, "", "")
@@ -108,7 +147,7 @@ def _shown(value: Json, name: str, kind: str) -> Json:
     if isinstance(value, list | tuple):
         return [_shown(inner, name, kind) for inner in value]
     if isinstance(value, str):
-        if name == "audio" or (name == "delta" and kind.endswith("audio.delta")) or _BASE64.fullmatch(value):
+        if _is_audio(value, name, kind):
             return f"<{len(value)} characters>"
         return value if len(value) <= LONGEST_TEXT else f"{value[:200]}... <{len(value)} characters>"
     return value

@@ -51,6 +51,10 @@ def pytest_configure(config: pytest.Config) -> None:
         check_admission(config)
         budget(config)
     options.check_agents(config)
+    if options.concurrency(config) > 1:
+        from pytest_voicebench.plugin.ahead import check_concurrency
+
+        check_concurrency(config)
     if not config.getoption("collectonly"):
         options.judge_asked(config)  # what is wrong with it is said before the run, not after
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 GROUP = "voicebench"
 OPTION = "--voicebench-agent"
+CONCURRENCY = "--voicebench-concurrency"
 ALIAS = "--agent"
 WORDS = "--voicebench-words"
 DEFAULT_SUITES = ["suites/**/*.yaml"]
@@ -27,6 +28,9 @@ AGENT_HELP = (
 WORDS_HELP = (
     "after each conversation: recognise writes down heard speech of the agent for which it gave no text, align finds "
     "the times of its texts that lack them; both with a comma; off (default)"
+)
+CONCURRENCY_HELP = (
+    "hold up to N conversations at once in this process, for agents behind a network (default: 1); not beside -n"
 )
 NO_JUDGE = "none"
 JUDGE_HELP = (
@@ -82,6 +86,8 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption(RESUME, metavar="RUN", help=RESUME_HELP)
     group.addoption(WORDS, metavar="HOW", help=WORDS_HELP)
     _add_limits(group, parser)
+    group.addoption(CONCURRENCY, metavar="N", help=CONCURRENCY_HELP)
+    parser.addini("voicebench_concurrency", f"what {CONCURRENCY} says where it is not given", default="")
     parser.addini("voicebench_words", "what --voicebench-words says where it is not given", default="")
     parser.addini("voicebench_suites", "globs of suite files, from the root directory", "args", DEFAULT_SUITES)
     parser.addini("voicebench_reports", "where run folders go, from the root directory", default=DEFAULT_REPORTS)
@@ -203,6 +209,16 @@ def check_agents(config: pytest.Config) -> None:
                 check_hosted(spec)
     except AgentNameError as error:
         raise pytest.UsageError(str(error)) from None
+
+
+def concurrency(config: pytest.Config) -> int:
+    """How many conversations this process holds at once. Raises pytest.UsageError."""
+    given = config.getoption("voicebench_concurrency")
+    name, text = (CONCURRENCY, given) if given is not None else ("voicebench_concurrency", "")
+    text = text or config.getini("voicebench_concurrency") or "1"
+    if not text.isdecimal() or int(text) < 1:
+        raise pytest.UsageError(f"{name} must be a whole number from 1 on, not {text!r}")
+    return int(text)
 
 
 def judge_asked(config: pytest.Config) -> tuple[JudgeSettings, Endpoint] | None:

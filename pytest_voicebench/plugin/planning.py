@@ -15,7 +15,7 @@ from pytest_voicebench.plugin.admission import check_names
 from pytest_voicebench.plugin.attempt import facts_of
 from pytest_voicebench.plugin.budget import estimate_notices, priced_header
 from pytest_voicebench.plugin.collect import NAME, SuiteFile
-from pytest_voicebench.plugin.options import LABEL, agent_specs, agents_given, rescored_run
+from pytest_voicebench.plugin.options import LABEL, agent_specs, agents_given, concurrency, rescored_run
 from pytest_voicebench.plugin.resume import begun
 from pytest_voicebench.plugin.run import shipped_agent
 from pytest_voicebench.plugin.run_folder import run_folder
@@ -60,20 +60,21 @@ def refuse_two_agents(items: Sequence[pytest.Item]) -> None:
 
 def overriding_fixture(item: pytest.Item) -> Any:
     """The function of the user's `agent` fixture where it stands in for ours altogether, else None."""
-    for fixture in _agent_fixtures(item):
-        if _is_ours(fixture):
+    for fixture in agent_fixtures(item):
+        if is_ours(fixture):
             return None
         if "agent" not in fixture.argnames:
             return fixture.func
     return None
 
 
-def _agent_fixtures(item: pytest.Item) -> list[Any]:
+def agent_fixtures(item: pytest.Item) -> list[Any]:
     """The definitions of `agent` that the item sees, the one it gets first."""
     return list(reversed(item._fixtureinfo.name2fixturedefs.get("agent", ())))  # type: ignore[attr-defined]
 
 
-def _is_ours(fixture: Any) -> bool:
+def is_ours(fixture: Any) -> bool:
+    """Whether a fixture is this plugin's own, and not the user's in its place."""
     return bool(fixture.func.__module__ == shipped_agent.__module__)
 
 
@@ -90,7 +91,7 @@ def make_plan(items: Sequence[pytest.Item], collected: int) -> Plan:
         agent = UNKNOWN_AGENT
         if rescored is not None:
             agent = rescored.agent(item_id(item), item.callspec.params.get(LABEL, ""))  # type: ignore[attr-defined]
-        elif _is_ours(_agent_fixtures(item)[0]):
+        elif is_ours(agent_fixtures(item)[0]):
             spec = item.callspec.params.get("agent") or agent_specs(config)[0]  # type: ignore[attr-defined]
             if spec.label not in infos:
                 infos[spec.label] = _info(spec, scenario_of(item), config)
@@ -173,6 +174,7 @@ def _header(config: pytest.Config) -> dict[str, Any]:
         "started_at": run_folder(config).started_at,
         "rules": dict(RULES),
         "workers": worker.get("workercount", 0),
+        **({"concurrency": most} if (most := concurrency(config)) > 1 and rescored is None else {}),
         **({"words": words} if (words := words_text(config)) else {}),
         "versions": {"python": sys.version.split()[0], **{name: _version(name) for name in packages}},
     }
@@ -204,7 +206,7 @@ def _unsimulated(items: Sequence[pytest.Item]) -> tuple[str, ...]:
 def _loop_notices(items: Sequence[pytest.Item]) -> tuple[str, ...]:
     """One line where an async `agent` fixture lives in another event loop than its conversations, or in none."""
     for item in items:
-        for fixture in _agent_fixtures(item):
+        for fixture in agent_fixtures(item):
             func = fixture.func
             if inspect.iscoroutinefunction(func) or inspect.isasyncgenfunction(func):
                 trouble = _loop_trouble(fixture, item.config)

@@ -21,6 +21,8 @@ class ItemProgress:
     line: ProgressLine
     seconds: float | None = None
     waits: str = ""
+    in_progress: int | None = None
+    """How many conversations are held now, where several are."""
 
     def tell(self, seconds: float) -> None:
         """Take note of the seconds of conversation so far."""
@@ -34,7 +36,8 @@ class ItemProgress:
         """Bring the line up to date."""
         far = f", {self.seconds:.0f} s" if self.seconds is not None else ""
         far = f", {self.waits}" if self.waits else far
-        self.line.write(f" {self.line.done + 1}/{self.line.planned} {self.name}{far}")
+        beside = f" ({self.in_progress} in progress)" if self.in_progress is not None else ""
+        self.line.write(f" {self.line.done + 1}/{self.line.planned} {self.name}{far}{beside}")
 
 
 @dataclass(slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from pytest_voicebench.plugin.attempt import Attempt, attempt_key
 from pytest_voicebench.plugin.budget import accounted
 from pytest_voicebench.plugin.planning import is_scenario, make_plan, refuse_two_agents, scenario_of
 from pytest_voicebench.plugin.resume import begin_attempts, planned_again
+from pytest_voicebench.plugin.run import AHEAD
 from pytest_voicebench.plugin.run_folder import run_folder
 from pytest_voicebench.writers.junit import PREFIX, item_properties, legal
 
@@ -39,6 +40,10 @@ class ItemRecorder:
         self.collected = len(ours)
         try:
             refuse_two_agents(ours)
+            if ours and self.config.pluginmanager.hasplugin(AHEAD):
+                from pytest_voicebench.plugin.ahead import refuse_agents_of_an_item
+
+                refuse_agents_of_an_item(ours)
         except pytest.UsageError as error:
             items.clear()  # pytest ends the collection all the same, and nothing must be planned
             self._refuse(error)

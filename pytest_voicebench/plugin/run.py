@@ -21,12 +21,16 @@ if TYPE_CHECKING:
     from pytest_voicebench.agents.naming import AgentSpec
     from pytest_voicebench.agents.protocol import Agent
     from pytest_voicebench.conversation import AgentInfo, Conversation
+    from pytest_voicebench.plugin.ahead import Ahead
     from pytest_voicebench.runner import Runner
     from pytest_voicebench.scenario import Scenario
     from pytest_voicebench.scorecard import Scorecard
 
 GLANCE_S = 0.2
 """How often a running conversation looks for the stop file and lets the progress line move."""
+
+AHEAD = "voicebench-ahead"
+"""The plugin that holds several conversations at once, where that is asked for."""
 
 _agents = pytest.StashKey[dict[str, "Agent"]]()
 
@@ -100,7 +104,9 @@ async def conversation(
         held = await _hold(request.node, scenario, agent, _voicebench_runner)
     except NotBegun as reason:
         leave_out(request.node, str(reason))
-    held = with_words(detect_speech(held), request.config)
+    if held.agent_speech is None:  # it is there where it was looked for while other items ran
+        held = detect_speech(held)
+    held = with_words(held, request.config)
     if attempt is not None:
         attempt.conversation = held
         _save(held, run_folder(request.config).path / attempt.folder)
@@ -142,11 +148,17 @@ async def _hold(item: pytest.Item, scenario: Scenario, agent: Agent, runner: Run
     from pytest_voicebench.toolbox import MockError
 
     attempt, folder = item.stash.get(attempt_key, None), run_folder(item.config)
+    ahead: Ahead | None = item.config.pluginmanager.getplugin(AHEAD) if agent.info.clock == "wall" else None
     with progress_line(item.config).item(attempt.item_id if attempt else scenario.item_id) as at:
-        future = runner.submit(scenario, gated(agent, item, scenario, at.tell_waiting), progress=at.tell)
+        if ahead is None:
+            future = runner.submit(scenario, gated(agent, item, scenario, at.tell_waiting), progress=at.tell)
+        else:
+            future = ahead.hold(item, scenario, agent, runner, at)
         awaited = asyncio.wrap_future(future)
         try:
             while not awaited.done():
+                if ahead is not None:
+                    ahead.go_on()
                 await asyncio.wait({awaited}, timeout=GLANCE_S)
                 at.show()
                 _stop_if_asked(folder, future)

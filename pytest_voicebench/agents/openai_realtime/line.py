@@ -7,8 +7,10 @@ from collections.abc import AsyncIterator, Sequence
 
 from pytest_voicebench.agents.openai_realtime.state import SessionState
 from pytest_voicebench.agents.protocol import AgentEvent, Fault, Ready, ToolResult
-from pytest_voicebench.agents.wire import Wire, WireBroken
+from pytest_voicebench.agents.wire import AUDIO, AudioFrame, Wire, WireBroken
 from pytest_voicebench.audio import Audio
+
+_APPEND = AudioFrame({"type": "input_audio_buffer.append", "audio": AUDIO})
 
 
 class RealtimeLine:
@@ -22,7 +24,7 @@ class RealtimeLine:
     async def send(self, audio: Audio) -> None:
         """One block of 24 kHz PCM."""
         pcm = base64.b64encode(audio.samples.astype("<i2", copy=False).tobytes()).decode()
-        await self._wire.send({"type": "input_audio_buffer.append", "audio": pcm})
+        await self._wire.send_audio(_APPEND, pcm)
 
     async def receive(self) -> AsyncIterator[AgentEvent]:
         """Events until the server hangs up. A line that breaks, and an error that ends a session, is a Fault."""

@@ -35,7 +35,9 @@ def hold(folder: Path) -> Any:
 
 def let_go(lock: Any, folder: Path) -> None:
     """The run is over."""
-    if lock is not None:
-        with suppress(OSError):
-            (folder / LOCK_NAME).unlink(missing_ok=True)
-            lock.release()
+    if lock is None:
+        return
+    with suppress(OSError):  # some systems keep a file that is open
+        (folder / LOCK_NAME).unlink(missing_ok=True)
+    with suppress(OSError):
+        lock.release()

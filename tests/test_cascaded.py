@@ -1,26 +1,29 @@
 """The agent `cascaded` in whole conversations with a double of its three services, and with each of its faults.
 
-All conversations of the table are held side by side, on the wall clock: what is asserted is order and content.
+All conversations of the table are held side by side with their doubles, on a loop whose clock counts waiting alone:
+what is asserted is order and content, and no load of the machine changes it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 import stage
+from patience import patiently
 
 from pytest_voicebench.agents.cascaded import Cascaded
 from pytest_voicebench.audio import RATE_HZ
 from pytest_voicebench.conversation import Conversation
-from pytest_voicebench.runner import Runner
+from pytest_voicebench.duplex import converse
 from tests.servers.cascade_script import Call, Chat, Script, Trouble, tone
-from tests.servers.cascade_server import cascade_server
+from tests.servers.cascade_server import Double, listen
 
 KEY = "sk-planted-5150"
 DEADLINE_S = 45.0
@@ -85,7 +88,7 @@ CASES = {
         tool_latency_s=2.5,
     ),
     "resumed": Case(
-        script=chats(Chat("Here it is at last."), wait_s={"transcriptions": 1.5}),
+        script=chats(Chat("Here it is at last."), troubles={"transcriptions": Trouble(kind="hang", times=1)}),
         steps=(("turn",), stage.Step(kind="wait", seconds=1.2), ("more",)),
     ),
     "patient": Case(script=chats(Chat("Here it is at last.")), steps=(stage.Step(kind="wait", seconds=6.5), ("turn",))),
@@ -145,22 +148,31 @@ class Held:
 @pytest.fixture(scope="module")
 def held(tmp_path_factory):
     """All conversations of the table, by name."""
-    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_API_KEY", KEY)
         patch.setenv("ALL_PROXY", "http://127.0.0.1:9")  # nothing is there; it must not be asked
-        runner = stack.enter_context(closing(Runner()))
-        doubles, futures = {}, {}
+        yield patiently(hold_all(tmp_path_factory))
+
+
+async def hold_all(folders):
+    """Hold them side by side, the doubles in the same loop."""
+    doubles, talks = {}, {}
+    async with AsyncExitStack() as stack, asyncio.timeout(DEADLINE_S):
         for name, case in CASES.items():
-            folder = tmp_path_factory.mktemp(name)
-            double = stack.enter_context(cascade_server(case.script))
+            doubles[name] = double = Double(script=case.script)
+            await stack.enter_async_context(listen(double))
             url = case.url.format(port=double.port, free=free_port()) or double.url
-            steps = [said(folder, step) for step in case.steps]
-            scenario = stage.scenario(folder, *steps, item_id=name, settle_s=1.2, **case.suite)
-            slow = {n: replace(tool, latency_s=case.tool_latency_s) for n, tool in stage.TOOLS.items()}
-            scenario = replace(scenario, suite=replace(scenario.suite, tools=slow))
-            doubles[name] = double
-            futures[name] = runner.submit(scenario, Cascaded(url=url, **{**SETTINGS, **case.settings}))
-        yield {name: Held(future.result(timeout=DEADLINE_S), doubles[name]) for name, future in futures.items()}
+            scenario = scenario_of(folders.mktemp(name), name, case)
+            agent = Cascaded(url=url, **{**SETTINGS, **case.settings})
+            talks[name] = asyncio.create_task(converse(scenario, agent))
+        return {name: Held(await talk, doubles[name]) for name, talk in talks.items()}
+
+
+def scenario_of(folder, name, case):
+    steps = [said(folder, step) for step in case.steps]
+    scenario = stage.scenario(folder, *steps, item_id=name, settle_s=1.2, **case.suite)
+    slow = {n: replace(tool, latency_s=case.tool_latency_s) for n, tool in stage.TOOLS.items()}
+    return replace(scenario, suite=replace(scenario.suite, tools=slow))
 
 
 def said(folder, step):
@@ -428,9 +440,14 @@ HUGE = {
 def test_an_answer_without_measure_is_refused_in_one_line(tmp_path, name):
     script, message = HUGE[name]
     scenario = stage.scenario(tmp_path, stage.say(tmp_path, "turn", "filler"), settle_s=1.2)
-    with cascade_server(script) as double:
-        talk = stage.hold(scenario, Cascaded(url=double.url, silence_ms=500))
-    (problem,) = [p for p in talk.problems if p.kind != "invalid_measurement"]  # this process makes the sound too
+    double = Double(script=script)
+
+    async def hold():
+        async with listen(double):
+            return await converse(scenario, Cascaded(url=double.url, silence_ms=500))
+
+    talk = patiently(hold())
+    (problem,) = talk.problems
     assert problem.kind == "infrastructure"
     assert message.format(url=double.url) in problem.message
     assert sum(map(len, talk.wire_events)) < 2_000_000

@@ -1,29 +1,32 @@
 """The Gemini Live adapters in whole conversations over the wire, with a double and each of its faults.
 
-All conversations of the table are held side by side, on the wall clock: what is asserted is order and content.
+All conversations of the table are held side by side with their doubles, on a loop whose clock counts waiting alone:
+what is asserted is order and content, and no load of the machine changes it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pytest
 import stage
+from patience import patiently
 
 from pytest_voicebench.agents import wire
 from pytest_voicebench.agents.gemini_live import Gemini25, Gemini31, Gemini38
 from pytest_voicebench.agents.protocol import Unsupported
 from pytest_voicebench.audio import RATE_HZ
 from pytest_voicebench.conversation import Conversation
-from pytest_voicebench.runner import Runner
+from pytest_voicebench.duplex import converse
 from pytest_voicebench.scenario import Step
 from tests.servers.gemini_script import GeminiScript
-from tests.servers.gemini_server import gemini_server
+from tests.servers.gemini_server import GeminiDouble, listen
 from tests.servers.openai_script import Call, Say, recite
 
 KEY = "AIza-planted-7391"
@@ -156,25 +159,35 @@ class Held:
 @pytest.fixture(scope="module")
 def held(tmp_path_factory):
     """All conversations of the table, by name."""
-    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
+    with pytest.MonkeyPatch.context() as patch:
         patch.delenv("GOOGLE_API_KEY", raising=False)
         patch.setenv("GEMINI_API_KEY", KEY)
         patch.setattr(wire, "HANDSHAKE_TIMEOUT_S", 2.0)
-        runner = stack.enter_context(closing(Runner()))
-        doubles, futures = {}, {}
+        yield patiently(hold_all(tmp_path_factory))
+
+
+async def hold_all(folders):
+    """Hold them side by side, the doubles in the same loop."""
+    doubles, talks = {}, {}
+    async with AsyncExitStack() as stack, asyncio.timeout(DEADLINE_S):
         for name, one in CASES.items():
-            folder = tmp_path_factory.mktemp(name.replace(".", "_"))
-            doubles[name] = stack.enter_context(gemini_server(one.script, recite(*one.turns)))
-            steps = [stage.say(folder, s[0], "filler", when=s[1] if s[1:] else None) for s in one.steps]
-            if one.inject:
-                steps.append(Step(kind="inject", text=one.inject, trigger=stage.into_agent(0.3)))
-            scenario = stage.scenario(folder, *steps, item_id=name, settle_s=1.0, **one.suite)
-            slow = {n: replace(tool, latency_s=one.tool_latency_s) for n, tool in stage.TOOLS.items()}
-            scenario = replace(scenario, suite=replace(scenario.suite, tools=slow))
-            futures[name] = runner.submit(scenario, one.agent(url=doubles[name].url, **one.settings))
-        unsupported = futures.pop("inject_3.1").exception(timeout=DEADLINE_S)
-        found = {name: Held(future.result(timeout=DEADLINE_S), doubles[name]) for name, future in futures.items()}
-        yield found | {"unsupported": unsupported}
+            doubles[name] = GeminiDouble(script=one.script, open_line=recite(*one.turns))
+            await stack.enter_async_context(listen(doubles[name]))
+            scenario = scenario_of(folders.mktemp(name.replace(".", "_")), name, one)
+            talks[name] = asyncio.create_task(converse(scenario, one.agent(url=doubles[name].url, **one.settings)))
+        with pytest.raises(Unsupported) as unsupported:
+            await talks.pop("inject_3.1")
+        found = {name: Held(await talk, doubles[name]) for name, talk in talks.items()}
+    return found | {"unsupported": unsupported.value}
+
+
+def scenario_of(folder, name, one):
+    steps = [stage.say(folder, s[0], "filler", when=s[1] if s[1:] else None) for s in one.steps]
+    if one.inject:
+        steps.append(Step(kind="inject", text=one.inject, trigger=stage.into_agent(0.3)))
+    scenario = stage.scenario(folder, *steps, item_id=name, settle_s=1.0, **one.suite)
+    slow = {n: replace(tool, latency_s=one.tool_latency_s) for n, tool in stage.TOOLS.items()}
+    return replace(scenario, suite=replace(scenario.suite, tools=slow))
 
 
 def conversations(held):

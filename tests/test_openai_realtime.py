@@ -1,29 +1,31 @@
 """The adapters `gpt-realtime` and `grok` in whole conversations over the wire, with a double and each of its faults.
 
-All conversations of the table are held side by side, on the wall clock: what is asserted is order and content.
+All conversations of the table are held side by side with their doubles, on a loop whose clock counts waiting alone:
+what is asserted is order and content, and no load of the machine changes it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import socket
-import threading
 from collections.abc import Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 import stage
+from patience import patiently
 
 from pytest_voicebench.agents import wire
 from pytest_voicebench.agents.openai_realtime import GptRealtime, Grok
 from pytest_voicebench.audio import RATE_HZ
 from pytest_voicebench.conversation import Conversation
-from pytest_voicebench.runner import Runner
+from pytest_voicebench.duplex import converse
 from tests.servers.openai_script import Call, Say, Script, recite
-from tests.servers.openai_server import openai_server
+from tests.servers.openai_server import Double, listen, openai_server
 
 KEY = "sk-planted-7391"
 DEADLINE_S = 45.0
@@ -131,42 +133,47 @@ class Held:
 @pytest.fixture(scope="module")
 def held(tmp_path_factory):
     """All conversations of the table, by name."""
-    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_API_KEY", KEY)
         patch.setenv("XAI_API_KEY", KEY)
         patch.setenv("ALL_PROXY", "http://127.0.0.1:9")  # nothing is there; it must not be asked
         patch.setattr(wire, "HANDSHAKE_TIMEOUT_S", 2.0)
-        plain = stack.enter_context(plain_server())
-        runner = stack.enter_context(closing(Runner()))
-        doubles, futures = {}, {}
+        yield patiently(hold_all(tmp_path_factory))
+
+
+async def hold_all(folders):
+    """Hold them side by side, the doubles in the same loop."""
+    doubles, talks = {}, {}
+    async with AsyncExitStack() as stack, asyncio.timeout(DEADLINE_S):
+        plain = await stack.enter_async_context(plain_server())
         for name, case in CASES.items():
-            folder = tmp_path_factory.mktemp(name)
-            double = stack.enter_context(openai_server(case.script, recite(*case.turns, after_s=case.after_s)))
+            double = Double(script=case.script, open_line=recite(*case.turns, after_s=case.after_s))
+            await stack.enter_async_context(listen(double))
             url = case.url.format(port=double.port, free=free_port(), plain=plain) or double.url
-            says = [stage.say(folder, step[0], "filler", when=step[1] if step[1:] else None) for step in case.steps]
-            scenario = stage.scenario(folder, *says, item_id=name, settle_s=1.0, **case.suite)
-            slow = {n: replace(tool, latency_s=case.tool_latency_s) for n, tool in stage.TOOLS.items()}
-            scenario = replace(scenario, suite=replace(scenario.suite, tools=slow))
+            scenario = scenario_of(folders.mktemp(name), name, case)
             doubles[name] = double
-            futures[name] = runner.submit(scenario, case.agent(url=url, **case.settings))
-        yield {name: Held(future.result(timeout=DEADLINE_S), doubles[name]) for name, future in futures.items()}
+            talks[name] = asyncio.create_task(converse(scenario, case.agent(url=url, **case.settings)))
+        return {name: Held(await talk, doubles[name]) for name, talk in talks.items()}
 
 
-@contextmanager
-def plain_server():
+def scenario_of(folder, name, case):
+    says = [stage.say(folder, step[0], "filler", when=step[1] if step[1:] else None) for step in case.steps]
+    scenario = stage.scenario(folder, *says, item_id=name, settle_s=1.0, **case.suite)
+    slow = {n: replace(tool, latency_s=case.tool_latency_s) for n, tool in stage.TOOLS.items()}
+    return replace(scenario, suite=replace(scenario.suite, tools=slow))
+
+
+@asynccontextmanager
+async def plain_server():
     """The port of a server that answers whatever comes in plain HTTP."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
 
-        def answer() -> None:
-            with suppress(OSError):
-                while True:
-                    client, _ = server.accept()
-                    client.recv(1000)
-                    client.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-                    client.close()
+    async def answer(reader, writer) -> None:
+        await reader.read(1000)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
 
-        threading.Thread(target=answer, daemon=True).start()
-        yield server.getsockname()[1]
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        yield server.sockets[0].getsockname()[1]
 
 
 def free_port() -> int:

@@ -24,6 +24,7 @@ from pytest_voicebench.audio import RATE_HZ, resample
 from tests.servers.cascade_script import Call, Chat, Script
 from tests.servers.cascade_server import cascade_server
 from tests.servers.openai_script import setup_of
+from tests.servers.openai_server import ENDS_WITHIN_S
 
 Json = Any
 
@@ -108,7 +109,7 @@ def cascade_process(suite: Path | None = None):
         yield int(server.stdout.readline())
     finally:
         server.stdin.close()
-        server.wait(timeout=10)
+        server.wait(timeout=ENDS_WITHIN_S)
 
 
 def main(suite: Path | None) -> None:

@@ -75,7 +75,6 @@ class Script:
     key: str | None = None  # another one is refused with 401, and repeated in the message as servers do
     troubles: Mapping[Endpoint, Trouble] = field(default_factory=dict)
     no_models: bool = False  # a server without that endpoint
-    wait_s: Mapping[Endpoint, float] = field(default_factory=dict)  # before an answer begins
     letters: int = 7  # characters of text or arguments in a piece of a chat answer
     pace: float = 0.0  # seconds a piece of sound waits, for each second of it
     odd: bool = False  # pieces of sound end in the middle of a sample

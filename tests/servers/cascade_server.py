@@ -1,25 +1,27 @@
 """A double of three OpenAI-compatible services on 127.0.0.1: transcription, streamed chat, speech; and their faults.
 
+`cascade_server(...)` runs it in a thread, `listen(Double(...))` in the loop it is called from.
 It is as strict as the real ones about what a chat is told: every call of a message has its result right after it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import email.policy
 import io
 import json
 import struct
-import threading
 import time
 import wave
-from contextlib import contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from email.parser import BytesParser
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http import HTTPStatus
 from typing import Any
 
 from pytest_voicebench.audio import RATE_HZ
 from tests.servers.cascade_script import Chat, Script, Trouble
+from tests.servers.in_thread import in_thread
 
 Json = Any
 
@@ -31,6 +33,8 @@ PATHS = {
 }
 TOKENS = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
 PIECE_S = 0.1
+HANGS_S = 60.0
+"""Longer than any client waits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,12 +57,10 @@ class Seen:
 class Double:
     """A running double. `seen` are the requests in order of arrival, `broken` those whose client went away."""
 
-    script: Script
+    script: Script = field(default_factory=Script)
     seen: list[Seen] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
-    lock: threading.Lock = field(default_factory=threading.Lock)
     connections: int = 0
-    closing: threading.Event = field(default_factory=threading.Event)
     port: int = 0
 
     @property
@@ -67,195 +69,218 @@ class Double:
 
     def of(self, endpoint: str) -> list[Seen]:
         """The requests of one endpoint."""
-        with self.lock:
-            return [seen for seen in self.seen if seen.endpoint == endpoint]
+        return [seen for seen in self.seen if seen.endpoint == endpoint]
 
     def note(self, seen: Seen) -> int:
         """Keep a request; how many of its kind came before it."""
-        with self.lock:
-            self.seen.append(seen)
-            return sum(s.endpoint == seen.endpoint for s in self.seen) - 1
+        self.seen.append(seen)
+        return len(self.of(seen.endpoint)) - 1
+
+    async def talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """One connection, until it is closed by its client, by the script, or with the double."""
+        self.connections += 1
+        try:
+            while (request := await _read(reader)) is not None:
+                await _Exchange(self, writer, request[1]).handle(*request)
+        except _NoRequest:
+            writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        except (_Broken, OSError, asyncio.IncompleteReadError):
+            pass  # the connection is over
+        finally:
+            writer.close()
+
+
+@asynccontextmanager
+async def listen(double: Double):
+    """Serve a double on an ephemeral port of the loopback interface."""
+    talks: set[asyncio.Task[None]] = set()
+
+    def open_talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        talk = asyncio.create_task(double.talk(reader, writer))
+        talks.add(talk)
+        talk.add_done_callback(talks.discard)
+
+    server = await asyncio.start_server(open_talk, "127.0.0.1", 0)
+    double.port = server.sockets[0].getsockname()[1]
+    try:
+        yield
+    finally:
+        server.close()
+        for talk in talks:
+            talk.cancel()
+        await asyncio.gather(*talks, return_exceptions=True)
 
 
 @contextmanager
 def cascade_server(script: Script | None = None):
-    """A double in threads of its own, until the block ends."""
+    """A double in a thread, until the block ends."""
     double = Double(script=script or Script())
-
-    class Handler(_Handler):
-        double_of_tests = double
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    double.port = server.server_address[1]
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-    try:
+    with in_thread(listen(double)):
         yield double
-    finally:
-        double.closing.set()
-        server.shutdown()
-        server.server_close()
 
 
 class _Broken(Exception):  # noqa: N818 - says what is the case
     """The script breaks the connection."""
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True  # else every answer is 40 ms late
-    double_of_tests: Double
+class _NoRequest(Exception):  # noqa: N818 - says what is the case
+    """What came is not HTTP."""
 
-    def setup(self) -> None:
-        self.double_of_tests.connections += 1
-        super().setup()
 
-    def do_GET(self) -> None:
-        self._handle(b"")
+async def _read(reader: asyncio.StreamReader) -> tuple[str, dict[str, str], bytes] | None:
+    """The path, the headers in lower case and the body of a request, or None at the end. Raises _NoRequest."""
+    first = (await reader.readline()).split()
+    if not first:
+        return None
+    if len(first) != 3 or not first[2].startswith(b"HTTP/1."):
+        raise _NoRequest
+    headers: dict[str, str] = {}
+    while line := (await reader.readline()).decode("latin-1").strip():
+        name, _, value = line.partition(":")
+        headers[name.lower()] = value.strip()
+    return first[1].decode(), headers, await reader.readexactly(int(headers.get("content-length", 0)))
 
-    def do_POST(self) -> None:
-        self._handle(self.rfile.read(int(self.headers["Content-Length"])))
 
-    def _handle(self, body: bytes) -> None:
-        double, endpoint = self.double_of_tests, PATHS.get(self.path, "")
+async def _told(given: Any, asked: Any, number: int) -> Any:
+    """What a script gives: a function of what is asked, which may take its time, or one thing after the other."""
+    return await asyncio.to_thread(given, asked) if callable(given) else given[min(number, len(given) - 1)]
+
+
+class _Exchange:
+    """One request and its answer."""
+
+    def __init__(self, double: Double, writer: asyncio.StreamWriter, headers: dict[str, str]) -> None:
+        self.double = double
+        self.writer = writer
+        self.headers = headers
+
+    async def handle(self, path: str, headers: dict[str, str], body: bytes) -> None:
+        double, endpoint = self.double, PATHS.get(path, "")
+        seen = _seen(endpoint, body, headers)
+        number = double.note(seen)
+        trouble = double.script.troubles.get(endpoint)
+        if trouble and not trouble.first <= number < trouble.first + trouble.times:
+            trouble = None
         try:
-            seen = _seen(endpoint, body, self.headers)
-            number = double.note(seen)
-            trouble = double.script.troubles.get(endpoint)
-            if trouble and not trouble.first <= number < trouble.first + trouble.times:
-                trouble = None
-            self._answer(seen, number, trouble)
-        except _Broken:
-            self._hang_up()
+            await self._answer(seen, number, trouble)
         except OSError:
             double.broken.append(endpoint)
-            self.close_connection = True
+            raise
 
-    def _answer(self, seen: Seen, number: int, trouble: Trouble | None) -> None:
-        script, endpoint = self.double_of_tests.script, seen.endpoint
-        given = self.headers.get("Authorization", "").removeprefix("Bearer ")
+    async def _answer(self, seen: Seen, number: int, trouble: Trouble | None) -> None:
+        script, endpoint = self.double.script, seen.endpoint
+        given = self.headers.get("authorization", "").removeprefix("Bearer ")
         if script.key is not None and given != script.key:
-            self._error(401, f"Incorrect API key provided: {given}.")
+            await self._error(401, f"Incorrect API key provided: {given}.")
         elif trouble and trouble.kind == "status":
-            self._error(trouble.status, trouble.message, trouble.retry_after)
+            await self._error(trouble.status, trouble.message, trouble.retry_after)
         elif trouble and trouble.kind == "hang":
-            self.double_of_tests.closing.wait(60)
+            await asyncio.sleep(HANGS_S)
             raise _Broken
         elif flaw := _flaw(seen):
-            self._error(400, flaw)
+            await self._error(400, flaw)
         else:
-            self.double_of_tests.closing.wait(script.wait_s.get(endpoint, 0.0))
-            getattr(self, f"_{endpoint or 'nothing'}")(seen, number, trouble)
+            await getattr(self, f"_{endpoint or 'nothing'}")(seen, number, trouble)
 
-    def _nothing(self, *_: object) -> None:
-        self._error(404, "no such path")
+    async def _nothing(self, *_: object) -> None:
+        await self._error(404, "no such path")
 
-    def _models(self, *_: object) -> None:
-        if self.double_of_tests.script.no_models:
-            self._error(404, "no such path")
+    async def _models(self, *_: object) -> None:
+        if self.double.script.no_models:
+            await self._error(404, "no such path")
             return
-        self._json({"object": "list", "data": [{"id": "double", "object": "model", "created": 1, "owned_by": "us"}]})
+        await self._json(
+            {"object": "list", "data": [{"id": "double", "object": "model", "created": 1, "owned_by": "us"}]}
+        )
 
-    def _transcriptions(self, seen: Seen, number: int, trouble: Trouble | None) -> None:
-        heard = self.double_of_tests.script.heard
-        text = heard(seen.wav) if callable(heard) else heard[min(number, len(heard) - 1)]
+    async def _transcriptions(self, seen: Seen, number: int, trouble: Trouble | None) -> None:
+        text = await _told(self.double.script.heard, seen.wav, number)
         if trouble:
-            self._body(b"<html>busy</html>" if trouble.kind == "garbage" else b"{}", "application/json")
+            await self._body(b"<html>busy</html>" if trouble.kind == "garbage" else b"{}", "application/json")
             return
-        usage = {} if self.double_of_tests.script.no_usage else {"usage": {"type": "duration", "seconds": 2}}
-        self._json({"text": text, **usage})
+        usage = {} if self.double.script.no_usage else {"usage": {"type": "duration", "seconds": 2}}
+        await self._json({"text": text, **usage})
 
-    def _chat(self, seen: Seen, number: int, trouble: Trouble | None) -> None:
-        script = self.double_of_tests.script
-        chats = script.chats
-        chat = chats(seen.body) if callable(chats) else chats[min(number, len(chats) - 1)]
-        self._begin("text/event-stream")
+    async def _chat(self, seen: Seen, number: int, trouble: Trouble | None) -> None:
+        script = self.double.script
+        chat = await _told(script.chats, seen.body, number)
+        await self._begin("text/event-stream")
         for at, chunk in enumerate(_chunks(chat, script, number)):
-            if trouble and at == trouble.after and self._trip(trouble):
+            if trouble and at == trouble.after and await self._trip(trouble):
                 return
-            self._piece(f"data: {json.dumps(chunk)}\n\n".encode())
-        self._piece(b"data: [DONE]\n\n")
-        self._end()
+            await self._piece(f"data: {json.dumps(chunk)}\n\n".encode())
+        await self._piece(b"data: [DONE]\n\n")
+        await self._end()
 
-    def _trip(self, trouble: Trouble) -> bool:
+    async def _trip(self, trouble: Trouble) -> bool:
         """A fault in the middle of a stream; whether the answer is over with it."""
         if trouble.kind == "cut":
             raise _Broken
         if trouble.kind == "stall":
-            self.double_of_tests.closing.wait(60)
+            await asyncio.sleep(HANGS_S)
             raise _Broken
         told = {"error": {"message": trouble.message, "type": "server_error", "code": None}}
         body = {"error": f"data: {json.dumps(told)}\n\n", "garbage": "data: {garbage\n\n"}.get(trouble.kind, "")
         if body:
-            self._piece(body.encode())
-        self._end()
+            await self._piece(body.encode())
+        await self._end()
         return True
 
-    def _speech(self, seen: Seen, number: int, trouble: Trouble | None) -> None:
-        script = self.double_of_tests.script
+    async def _speech(self, seen: Seen, number: int, trouble: Trouble | None) -> None:
+        script = self.double.script
         if trouble and trouble.kind in ("json", "wav", "empty"):
             body, kind = {
                 "json": (b'{"audio": "later"}', "application/json"),
                 "wav": (b"RIFF" + struct.pack("<I", 36) + b"WAVEfmt " + bytes(100), "audio/wav"),
                 "empty": (b"", "audio/pcm"),
             }[trouble.kind]
-            self._body(body, kind)
+            await self._body(body, kind)
             return
-        data = script.voice(seen.body["input"]).astype("<i2").tobytes()
+        data = (await asyncio.to_thread(script.voice, seen.body["input"])).astype("<i2").tobytes()
         step = round(PIECE_S * RATE_HZ) * 2 + (1 if script.odd else 0)
-        self._begin("audio/pcm")
+        await self._begin("audio/pcm")
         for at, start in enumerate(range(0, len(data), step)):
-            if trouble and at == trouble.after and self._trip(trouble):
+            if trouble and at == trouble.after and await self._trip(trouble):
                 return
-            self._piece(data[start : start + step])
+            await self._piece(data[start : start + step])
             if script.pace:
-                self.double_of_tests.closing.wait(script.pace * PIECE_S)
-        self._end()
+                await asyncio.sleep(script.pace * PIECE_S)
+        await self._end()
 
-    def _error(self, status: int, message: str, retry_after: str | None = None) -> None:
+    async def _error(self, status: int, message: str, retry_after: str | None = None) -> None:
         more = {"Retry-After": retry_after} if retry_after else {}
         told = {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": None}}
-        self._body(json.dumps(told).encode(), "application/json", status, more)
+        await self._body(json.dumps(told).encode(), "application/json", status, more)
 
-    def _json(self, body: Json) -> None:
-        self._body(json.dumps(body).encode(), "application/json")
+    async def _json(self, body: Json) -> None:
+        await self._body(json.dumps(body).encode(), "application/json")
 
-    def _body(self, data: bytes, kind: str, status: int = 200, more: dict[str, str] | None = None) -> None:
-        self.send_response(status)
-        for name, value in {"Content-Type": kind, "Content-Length": str(len(data)), **(more or {})}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(data)
-        self.wfile.flush()
+    async def _body(self, data: bytes, kind: str, status: int = 200, more: dict[str, str] | None = None) -> None:
+        await self._head(status, {"Content-Type": kind, "Content-Length": str(len(data)), **(more or {})})
+        await self._send(data)
 
-    def _begin(self, kind: str) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Transfer-Encoding", "chunked")
-        self.end_headers()
+    async def _begin(self, kind: str) -> None:
+        await self._head(200, {"Content-Type": kind, "Transfer-Encoding": "chunked"})
 
-    def _piece(self, data: bytes) -> None:
-        self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
-        self.wfile.flush()
+    async def _piece(self, data: bytes) -> None:
+        await self._send(f"{len(data):x}\r\n".encode() + data + b"\r\n")
 
-    def _end(self) -> None:
-        self.wfile.write(b"0\r\n\r\n")
-        self.wfile.flush()
+    async def _end(self) -> None:
+        await self._send(b"0\r\n\r\n")
 
-    def _hang_up(self) -> None:
-        self.close_connection = True
-        with suppress(OSError):
-            self.connection.shutdown(2)
+    async def _head(self, status: int, headers: dict[str, str]) -> None:
+        lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}", *(f"{n}: {v}" for n, v in headers.items())]
+        await self._send("\r\n".join([*lines, "", ""]).encode())
 
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
+    async def _send(self, data: bytes) -> None:
+        self.writer.write(data)
+        await self.writer.drain()
 
 
-def _seen(endpoint: str, body: bytes, headers: Any) -> Seen:
-    lower = {k.lower(): v for k, v in headers.items()}
+def _seen(endpoint: str, body: bytes, headers: dict[str, str]) -> Seen:
     if endpoint != "transcriptions":
-        return Seen(endpoint=endpoint, body=json.loads(body) if body else {}, headers=lower)
-    head = f"Content-Type: {lower['content-type']}\r\n\r\n".encode()
+        return Seen(endpoint=endpoint, body=json.loads(body) if body else {}, headers=headers)
+    head = f"Content-Type: {headers['content-type']}\r\n\r\n".encode()
     form = BytesParser(policy=email.policy.HTTP).parsebytes(head + body)
     fields, wav = {}, b""
     for part in form.iter_parts():
@@ -264,7 +289,7 @@ def _seen(endpoint: str, body: bytes, headers: Any) -> Seen:
             wav, fields["filename"] = data, part.get_filename()
         else:
             fields[name] = data.decode()
-    return Seen(endpoint=endpoint, body=fields, headers=lower, wav=wav)
+    return Seen(endpoint=endpoint, body=fields, headers=headers, wav=wav)
 
 
 def _flaw(seen: Seen) -> str | None:

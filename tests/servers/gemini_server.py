@@ -1,8 +1,8 @@
 """A double of Gemini Live on 127.0.0.1: activity detection, turns, tools, barge-in, resumption; and its faults.
 
-`gemini_server(...)` runs it in a thread; with an `ssl` context it speaks TLS, which google-genai asks for.
-`python -m tests.servers.gemini_server AGENT [SUITE.yaml]` runs it in a process of its own with one of this package's
-agents behind the wire, as the double of OpenAI's Realtime API does.
+`gemini_server(...)` runs it in a thread, `listen(GeminiDouble(...))` in the loop it is called from; with an `ssl`
+context it speaks TLS, which google-genai asks for. `python -m tests.servers.gemini_server AGENT [SUITE.yaml]` runs it
+in a process of its own with one of this package's agents behind the wire, as the double of OpenAI's Realtime API does.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import json
 import os
 import re
 import sys
-import threading
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +27,7 @@ from websockets.exceptions import ConnectionClosed
 from pytest_voicebench.audio import RATE_HZ
 from tests.servers.gemini_script import GeminiScript, read_spelling, unknown_field
 from tests.servers.gemini_session import INPUT_HZ, GeminiSession
+from tests.servers.in_thread import in_thread
 from tests.servers.openai_script import recite
 
 Json = Any
@@ -162,23 +162,8 @@ async def listen(double: GeminiDouble):
 def gemini_server(script: GeminiScript | None = None, open_line=None, **more):
     """A double in a thread, until the block ends."""
     double = GeminiDouble(script=script or GeminiScript(), open_line=open_line or recite(), **more)
-    loop, listening = asyncio.new_event_loop(), threading.Event()
-    stop: asyncio.Event = asyncio.Event()
-
-    async def main() -> None:
-        async with listen(double):
-            listening.set()
-            await stop.wait()
-
-    thread = threading.Thread(target=loop.run_until_complete, args=(main(),), daemon=True)
-    thread.start()
-    assert listening.wait(10)
-    try:
+    with in_thread(listen(double)):
         yield double
-    finally:
-        loop.call_soon_threadsafe(stop.set)
-        thread.join(10)
-        loop.close()
 
 
 async def main(agent_text: str, suite: Path | None) -> None:

@@ -1,8 +1,9 @@
 """A double of OpenAI's Realtime API on 127.0.0.1: voice detection, responses, tools, barge-in; and its faults.
 
-`openai_server(...)` runs it in a thread. `python -m tests.servers.openai_server AGENT [SUITE.yaml]` runs it in a
-process of its own with one of this package's agents (`local`) behind the wire, prints its port, and ends with its
-standard input. The suite is read only for what a JSON schema does not say of its tools.
+`openai_server(...)` runs it in a thread, `listen(Double(...))` in the loop it is called from.
+`python -m tests.servers.openai_server AGENT [SUITE.yaml]` runs it in a process of its own with one of this package's
+agents (`local`) behind the wire, prints its port, and ends with its standard input. The suite is read only for what a
+JSON schema does not say of its tools.
 """
 
 from __future__ import annotations
@@ -13,8 +14,7 @@ import json
 import os
 import subprocess
 import sys
-import threading
-from contextlib import contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,14 @@ from websockets.asyncio.server import serve
 from websockets.exceptions import ConnectionClosed
 
 from pytest_voicebench.audio import RATE_HZ
+from tests.servers.in_thread import in_thread
 from tests.servers.openai_script import Script, recite
 from tests.servers.openai_session import Session
 
 Json = Any
+
+ENDS_WITHIN_S = 120.0
+"""Of a double's process whose work is over: it yields to all others, so a busy machine lets it end late."""
 
 
 @dataclass
@@ -79,44 +83,21 @@ class Double:
             self.talking -= 1
 
 
+@asynccontextmanager
+async def listen(double: Double):
+    """Serve a double on an ephemeral port of the loopback interface."""
+    options = {"max_size": None, "compression": None, "close_timeout": 1}
+    async with serve(double.talk, double.host, 0, process_request=double.check, **options) as server:
+        double.port = server.sockets[0].getsockname()[1]
+        yield
+
+
 @contextmanager
 def openai_server(script: Script | None = None, open_line=None, **more):
     """A double in a thread, until the block ends."""
     double = Double(script=script or Script(), open_line=open_line or recite(), **more)
-    loop, listening = asyncio.new_event_loop(), threading.Event()
-    stop: asyncio.Event = asyncio.Event()
-
-    async def main() -> None:
-        async with listen(double):
-            listening.set()
-            await stop.wait()
-
-    thread = threading.Thread(target=loop.run_until_complete, args=(main(),), daemon=True)
-    thread.start()
-    assert listening.wait(10)
-    try:
+    with in_thread(listen(double)):
         yield double
-    finally:
-        loop.call_soon_threadsafe(stop.set)
-        thread.join(10)
-        loop.close()
-
-
-class listen:  # noqa: N801 - used as a function
-    """Serve a double on an ephemeral port of the loopback interface."""
-
-    def __init__(self, double: Double) -> None:
-        self.double = double
-        self.serving = serve(
-            double.talk, double.host, 0, process_request=double.check, max_size=None, compression=None, close_timeout=1
-        )
-
-    async def __aenter__(self) -> None:
-        server = await self.serving.__aenter__()
-        self.double.port = server.sockets[0].getsockname()[1]
-
-    async def __aexit__(self, *error) -> None:
-        await self.serving.__aexit__(*error)
 
 
 @contextmanager
@@ -134,7 +115,7 @@ def openai_process(agent: str, suite: Path | None = None, module: str = __name__
         yield int(server.stdout.readline())
     finally:
         server.stdin.close()
-        server.wait(timeout=10)
+        server.wait(timeout=ENDS_WITHIN_S)
 
 
 async def main(agent_text: str, suite: Path | None) -> None:

@@ -3,8 +3,8 @@
 pytest runs in this process, the agents are behind sockets in another one (`pacing_server.py`), on the same machine.
 First a bare websockets client paces as many sessions, so that one sees what the machine can do at all. Then a suite of
 100 runs at `--voicebench-concurrency 100`, and one of 200, in which conversations are scored while 100 are under way.
-Options: the number (100), `--bare` for the client alone, `--once` without the second suite. Close other programs: what
-they take is measured too.
+Options: the number (100), `--bare` for the client alone, `--once` without the second suite, `--switch=0.1` for another
+switch interval of threads in ms. Close other programs: what they take is measured too.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 import stage  # noqa: E402
 from suites_for_pytest import _with_words, scenario_yaml, write_suite  # noqa: E402
 
-from pytest_voicebench import duplex  # noqa: E402
+from pytest_voicebench import duplex, runner  # noqa: E402
 from pytest_voicebench.audio import BLOCK_S, RATE_HZ  # noqa: E402
 from pytest_voicebench.timing_file import timing_path, write_timing  # noqa: E402
 
@@ -45,6 +45,9 @@ def main() -> None:
     """Print the tables."""
     numbers = [int(word) for word in sys.argv[1:] if word.isdecimal()]
     n = numbers[0] if numbers else 100
+    for word in sys.argv[1:]:
+        if word.startswith("--switch="):
+            runner.SWITCH_INTERVAL_S = float(word.partition("=")[2]) / 1000
     with tempfile.TemporaryDirectory() as folder:
         suites = {items: _write_suite(Path(folder, str(items)), items) for items in (n, 2 * n)}
         with _server(_user_end_s(suites[n])) as port:
@@ -137,6 +140,7 @@ class Watch:
         self.loop_s = 0.0
         self.memory = 0
         self.collections_ms: list[float] = []
+        self._collection_s = 0.0
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self) -> Iterator[None]:
@@ -149,28 +153,25 @@ class Watch:
 
     def watch(self) -> None:
         """Note how late every block was, and how long garbage collections take while conversations are held."""
-        usual = duplex._Duplex._delivery
+        usual = duplex._Duplex._hang_up
 
-        def noted(held: Any) -> Any:
+        async def noted(held: Any, context: Any) -> None:
             self.lateness.ms += [max(0, ticks) * 1000 / RATE_HZ for ticks in held.lateness_ticks]
             self.lateness.cpu_s = time.thread_time()
-            return usual(held)
+            await usual(held, context)
 
-        duplex._Duplex._delivery = noted  # type: ignore[method-assign]
-        begin_s = 0.0
+        duplex._Duplex._hang_up = noted  # type: ignore[method-assign]
+        gc.callbacks.append(self._collected)
 
-        def collected(phase: str, _: object) -> None:
-            nonlocal begin_s
-            if phase == "start":
-                begin_s = time.perf_counter()
-            elif gc.get_freeze_count():  # the runner freezes what was there before
-                self.collections_ms.append((time.perf_counter() - begin_s) * 1000)
-
-        gc.callbacks.append(collected)
+    def _collected(self, phase: str, _: object) -> None:
+        if phase == "start":
+            self._collection_s = time.thread_time()
+        elif gc.get_freeze_count():  # the runner freezes what was there before
+            self.collections_ms.append((time.thread_time() - self._collection_s) * 1000)
 
 
 def _run(suite: Path, n: int, port: int) -> Run:
-    watch = Watch()
+    watch, hang_up = Watch(), duplex._Duplex._hang_up
     watch.watch()
     agent = f"--agent=gpt-realtime,url=ws://127.0.0.1:{port}/v1/realtime"
     plain = [
@@ -189,6 +190,8 @@ def _run(suite: Path, n: int, port: int) -> Run:
     reports = suite.parent / "reports"
     words = [str(suite), agent, *plain, f"--voicebench-concurrency={n}", f"--voicebench-reports={reports}"]
     pytest.main([*words, f"--rootdir={suite.parent}"], plugins=[watch])
+    duplex._Duplex._hang_up = hang_up  # type: ignore[method-assign]
+    gc.callbacks.clear()
     run = reports / (reports / "latest").read_text().strip()
     results = [json.loads(line) for line in (run / "results.jsonl").read_text().splitlines()]
     return Run(results, watch.lateness, watch.loop_s, watch.memory, watch.collections_ms)

@@ -14,7 +14,7 @@ import pytest
 
 from pytest_voicebench.audio import BLOCK_S
 from pytest_voicebench.clock import Ticker, VirtualTimeError, VirtualTimeLoop
-from pytest_voicebench.runner import BEGIN_EVERY_S, Runner, _Phases
+from pytest_voicebench.runner import BEGIN_EVERY_S, SWITCH_INTERVAL_S, Runner, _Phases
 from pytest_voicebench.scenario import Step
 from tests import stage
 from tests.scripted import Scripted, sound
@@ -43,7 +43,8 @@ def test_the_switch_interval_is_shortened_only_while_a_wall_clock_conversation_i
     scenario = stage.scenario(tmp_path, max_duration_s=0.1)
     agent = Scripted([], clock="wall")
     runner.submit(scenario, agent, progress=lambda _: seen.append(sys.getswitchinterval())).result(timeout=30)
-    assert seen == [pytest.approx(0.0005)]
+    assert seen == [pytest.approx(SWITCH_INTERVAL_S)]
+    assert usual_s > SWITCH_INTERVAL_S
     assert sys.getswitchinterval() == pytest.approx(usual_s)
 
 

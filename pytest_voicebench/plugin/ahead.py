@@ -120,7 +120,7 @@ class Ahead:
         here = self._here
         if here is None or here.begun.shown is None:
             return
-        first = self._places[here.item] + 1
+        first = self._places.get(here.item, -1) + 1
         self._next = max(self._next, first)
         while self._next < min(len(self._items), first + 2 * self.most) and self._in_progress() < self.most:
             other = self._items[self._next]
@@ -134,13 +134,14 @@ class Ahead:
     def _begin_ahead(self, item: pytest.Item, here: _Here) -> None:
         """Begin an item's conversation, if its agent is there and on the wall clock."""
         agent = here.agent
-        if is_ours(agent_fixtures(item)[0]):
-            spec = item.callspec.params.get("agent") or agent_specs(self.config)[0]  # type: ignore[attr-defined]
-            try:
+        try:
+            if is_ours(agent_fixtures(item)[0]):
+                spec = item.callspec.params.get("agent") or agent_specs(self.config)[0]  # type: ignore[attr-defined]
                 agent = shipped_agent(spec, scenario_of(item), self.config)
-            except pytest.UsageError:  # the item asks for the same agent, and tells
-                return
-        if agent.info.clock == "wall":
+            on_the_wall_clock = agent.info.clock == "wall"
+        except Exception:  # noqa: BLE001 - the item asks for the same agent, and tells
+            return
+        if on_the_wall_clock:
             self._begun[item] = self._begin(item, scenario_of(item), agent, here.runner)
 
     def _in_progress(self) -> int:
@@ -257,5 +258,5 @@ def _will_not_run(item: pytest.Item) -> bool:
 
 def _parameters(item: pytest.Item) -> dict[str, int]:
     """Which parameters the item's fixtures have, but for the scenario: any of them may make another agent."""
-    indices: dict[str, int] = item.callspec.indices  # type: ignore[attr-defined]
+    indices: dict[str, int] = getattr(getattr(item, "callspec", None), "indices", {})
     return {name: index for name, index in indices.items() if name != NAME}

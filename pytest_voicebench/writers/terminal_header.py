@@ -23,7 +23,8 @@ def header_lines(summary: Summary, *, width: int, paint: Paint) -> list[str]:
     """The header, one fact a line; facts that the caller did not give are left out, `judge: none` never is.
 
     Read from `summary.header`: run, started_at, suites (name to sha256), judge, merged, words (texts), given (agent to
-    settings), rescored_from (with held_at, scored_before, scored_now), workers, versions (name to version).
+    settings), rescored_from (with held_at, scored_before, scored_now), workers, concurrency, versions (name to
+    version).
     """
     lines = _head_lines(summary, width, paint)
     for label, text in _facts(summary):
@@ -217,6 +218,8 @@ def _how_made(header: Mapping[str, Json]) -> list[str]:
         facts.append(f"words {header['words']}")
     if header.get("workers") is not None:
         facts.append(f"{header['workers']} workers" if header["workers"] else "no workers")
+    if header.get("concurrency"):
+        facts.append(f"{header['concurrency']} conversations at once")
     return facts + [f"{name} {version}" for name, version in _mapping(header.get("versions")).items()]
 
 

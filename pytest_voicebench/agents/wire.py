@@ -50,10 +50,10 @@ _QUIET.addHandler(logging.NullHandler())
 class Unreachable(AgentAbsent):
     """No line to the provider. `kind` says why; `retry_after_s` is what the provider asked for, if it did."""
 
+    kind: Refusal
+
     def __init__(self, kind: Refusal, message: str, retry_after_s: float | None = None) -> None:
-        super().__init__(message)
-        self.kind = kind
-        self.retry_after_s = retry_after_s
+        super().__init__(message, kind=kind, retry_after_s=retry_after_s)
 
 
 class WireBroken(Exception):  # noqa: N818 - names what is the case

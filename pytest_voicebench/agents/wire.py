@@ -135,7 +135,6 @@ class Wire:
                     return
                 raise WireBroken(told, closed.rcvd.code if closed.rcvd else None) from None
             yield self._read(frame)
-            await asyncio.sleep(0)  # others' blocks leave between the pieces of a burst
 
     def _read(self, frame: str | bytes) -> dict[str, Json]:
         if isinstance(frame, bytes) and self._json_in_binary:

@@ -145,7 +145,6 @@ class Wire:
         """Objects until the server hangs up. Raises WireBroken for any other end, Garbled for what is no object."""
         while (frame := await self._frame()) is not None:
             yield self._read(frame)
-            await asyncio.sleep(0)  # others' blocks leave between the pieces of a burst
 
     async def receive_mixed(self) -> AsyncIterator[dict[str, Json] | bytes]:
         """As `receive`, for protocols with binary frames: these come as they are."""

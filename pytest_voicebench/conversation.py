@@ -245,9 +245,10 @@ class Conversation:
 
     `agent_speech` is None until speech was detected. `recording` is saved as audio.flac (user left, agent right),
     `wire_events` (one JSON object a line) as events.jsonl, everything else as conversation.json. `warnings` are remarks
-    on the user's recordings, one line each. `reported` is given where the conversation was held by somebody else's
-    scripts and imported. `words_dropped` counts the words that a recogniser put where no speech is; None where none
-    listened.
+    on the user's recordings, one line each. `session_s`: seconds from the connection until it was closed, which some
+    providers charge; None on the virtual clock, and where there was no connection. `reported` is given where the
+    conversation was held by somebody else's scripts and imported. `words_dropped` counts the words that a recogniser
+    put where no speech is; None where none listened.
     """
 
     item_id: str
@@ -271,6 +272,7 @@ class Conversation:
     state_sha256_after: str | None = None
     reported: Reported | None = None
     words_dropped: int | None = None
+    session_s: float | None = None
     format: int = FORMAT
     wire_events: tuple[str, ...] = field(default=(), repr=False, compare=False)
     recording: Recording | None = field(default=None, repr=False, compare=False)

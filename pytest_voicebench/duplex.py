@@ -11,11 +11,13 @@ import numpy as np
 
 from pytest_voicebench.agent_side import AgentSide, is_our_cancelling, named
 from pytest_voicebench.agents.checks import line_flaw
+from pytest_voicebench.agents.gate import GateBroken, gate_of
 from pytest_voicebench.agents.protocol import Agent, AgentAbsent, Line, Setup
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio import BLOCK_TICKS, RATE_HZ, Audio
 from pytest_voicebench.audio_files import AudioError
 from pytest_voicebench.clock import Clock, Ticker
+from pytest_voicebench.connecting import CONNECT_TIMEOUT_S, connected
 from pytest_voicebench.conversation import Conversation, Delivery, EndReason, Recording, to_seconds, to_ticks
 from pytest_voicebench.playback import Listener
 from pytest_voicebench.scenario import Scenario, Step
@@ -23,8 +25,6 @@ from pytest_voicebench.steps import StepView, steps_of
 from pytest_voicebench.toolbox import Toolbox
 from pytest_voicebench.user import PATIENCE_TICKS, User, first_tone, load_clips
 
-CONNECT_TIMEOUT_S = 30.0
-"""An agent that starts something first may have a `connect_timeout_s` of its own."""
 CLOSE_TIMEOUT_S = 5.0
 STUCK_S = 15.0
 """An agent that takes less than a second of audio in this time has stopped listening for good."""
@@ -55,7 +55,7 @@ async def converse(
     Runs on the loop it is called from, virtual or not. Whatever goes wrong on the agent's side is in `problems`; a
     conversation that broke still holds what was recorded. `progress` is told the seconds of conversation, once a
     second; `phases` chooses when its blocks leave. Raises Unsupported when a step asks for what the agent cannot do,
-    MockError when the suite's mock tools do not run.
+    MockError when the suite's mock tools do not run, NotBegun when the gate before the agent says so.
     """
     duplex = _Duplex(scenario, agent, progress, phases)
     await duplex.hold()
@@ -70,6 +70,7 @@ class _Duplex:
     def __init__(self, scenario: Scenario, agent: Agent, progress: Progress | None, phases: Phases | None) -> None:
         self.scenario = scenario
         self.agent = agent
+        self.gate = gate_of(agent)
         self.progress = progress
         self.phases = phases
         self.clock = Clock(phases.ticker if phases else None)
@@ -91,15 +92,24 @@ class _Duplex:
         self.busy_ticks = 0
         self.lateness_ticks: list[int] = []
         self.warnings: tuple[str, ...] = ()
+        self.session_s: float | None = None
 
     async def hold(self) -> None:
         """Connect, converse, hang up. Raises Unsupported."""
         if not await self._can_play():
             return
-        opened = await self._connect()
-        if opened is None:
-            return
-        context, line = opened
+        try:
+            async with self.gate.admitted():  # waits before t = 0, and on no deadline of ours
+                if (opened := await self._connect()) is not None:
+                    await self._talk(*opened)
+        except GateBroken as broken:
+            self.side.problem("infrastructure", str(broken))
+        if self.side.unsupported:
+            raise self.side.unsupported
+
+    async def _talk(self, context: AbstractAsyncContextManager[Line], line: Line) -> None:
+        now_s = asyncio.get_running_loop().time
+        opened_s = now_s()
         try:
             if flaw := line_flaw(line):
                 self.side.problem("agent_absent", flaw)
@@ -108,8 +118,8 @@ class _Duplex:
                 await self._send_in_time(line)
         finally:
             await self._hang_up(context)
-        if self.side.unsupported:
-            raise self.side.unsupported
+            if self.agent.info.clock == "wall":
+                self.session_s = round(now_s() - opened_s, 3)
 
     async def _can_play(self) -> bool:
         """Read the recordings before the agent is bothered: a file that cannot be played is the suite's fault.
@@ -141,20 +151,10 @@ class _Duplex:
             documents=suite.documents,
             log=self.log,
         )
-        limit, limit_s = None, CONNECT_TIMEOUT_S
         try:
-            limit_s = getattr(self.agent, "connect_timeout_s", CONNECT_TIMEOUT_S)
-            context = self.agent.connect(setup)
-            async with asyncio.timeout(limit_s) as limit:
-                return context, await context.__aenter__()
-        except AgentAbsent as error:
-            self.side.problem("agent_absent", str(error))
-        except BaseException as error:  # any failure to connect is the same outcome
-            if is_our_cancelling(error, self.clock):
-                raise
-            late = limit is not None and limit.expired()
-            told = f"no connection within {limit_s:.0f} s" if late else f"connect() failed: {named(error)}"
-            self.side.problem("agent_absent", told)
+            return await connected(self.agent, setup, gate=self.gate, log=self.log, clock=self.clock)
+        except AgentAbsent as absent:
+            self.side.problem(*self.gate.told(absent))
         return None
 
     async def _is_ready(self, line: Line) -> bool:
@@ -306,6 +306,7 @@ class _Duplex:
             problems=tuple(side.problems),
             warnings=self.warnings,
             usage=side.usage,
+            session_s=self.session_s,
             state=self.toolbox.snapshot(),
             state_sha256_before=self.state_sha256_before,
             state_sha256_after=self.toolbox.state_sha256(),

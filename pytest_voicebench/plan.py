@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -56,7 +57,7 @@ def completed(plan: Plan, results: Iterable[Result]) -> tuple[Result, ...]:
     Results of items that were not planned are left out.
     """
     attempts: dict[str, list[Result]] = {}
-    for result in results:
+    for result in sorted(results, key=lambda r: r.outcome != "not_run"):  # what was not begun is no attempt
         attempts.setdefault(result.item_id, []).append(result)
     rows = [_first_valid(attempts[item.item_id]) if item.item_id in attempts else item for item in plan.items]
     return _with_known_agents(rows)
@@ -66,13 +67,23 @@ def _first_valid(attempts: list[Result]) -> Result:
     at = next((i for i, r in enumerate(attempts) if r.outcome in ("passed", "failed")), len(attempts) - 1)
     chosen = attempts[at]
     known = next((r.agent for r in attempts if r.agent != UNKNOWN_AGENT), chosen.agent)
-    return replace(chosen, agent=known, attempts=_outcomes(attempts))
+    if len(attempts) == 1:
+        return chosen
+    tried = [r for r in attempts if r.outcome != "not_run"]
+    return replace(chosen, agent=known, attempts=_outcomes(tried), **_cost(tried))
+
+
+def _cost(attempts: list[Result]) -> dict[str, Any]:
+    """Of all attempts: what is paid for is paid for, whichever counts. Unknown where that of one is."""
+    unknown = [r.usd_unknown for r in attempts if r.usd_unknown]
+    known = [r.usd for r in attempts if r.usd is not None]
+    return {"usd": None if unknown or not known else math.fsum(known), "usd_unknown": unknown[0] if unknown else None}
 
 
 def _outcomes(attempts: list[Result]) -> tuple[str, ...]:
     """Of all attempts in order, where there were several; those that a result has seen already among them."""
-    if len(attempts) == 1:
-        return attempts[0].attempts
+    if len(attempts) < 2:
+        return attempts[0].attempts if attempts else ()
     return tuple(outcome for result in attempts for outcome in result.attempts or (result.outcome,))
 
 

@@ -45,7 +45,9 @@ class Result:
     also where the outcome is an error: the official scripts score whatever is there. `folder` is relative to the run
     folder.
     `transcript_source` says on whose words for the agent's voice a score like `mentions` rests; `words_dropped` is None
-    where no recogniser listened.
+    where no recogniser listened. `usage` is the provider's, and `session_s` where there was a session. `usd` is what it
+    cost (of several attempts: all of them); None where there was no session, and where `usd_unknown` says why nobody
+    knows.
     """
 
     item_id: str
@@ -66,3 +68,5 @@ class Result:
     words_dropped: int | None = None
     taken_from: str | None = None  # run name, after `merge --replace`
     official: OfficialCard | None = None
+    usd: float | None = None
+    usd_unknown: str | None = None

@@ -176,6 +176,19 @@ class Commits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What the sessions of an agent cost, all attempts included. `usd` adds up the `priced` items, None for none.
+
+    `unknown` counts the items whose cost nobody knows, by reason; they are not in `usd`. Items without a session are in
+    neither.
+    """
+
+    usd: float | None = None
+    priced: int = 0
+    unknown: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSummary:
     """Everything about one agent. Keys of `by`: domain, difficulty, disfluency, speaker, expected_calls; known_issue
     where there are any.
@@ -204,6 +217,7 @@ class AgentSummary:
     transcript_sources: Mapping[str, int] = field(default_factory=dict)
     words_dropped: int | None = None
     input_hz: int = RATE_HZ
+    cost: Cost = field(default_factory=Cost)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,7 +44,16 @@ class Unsupported(Exception):  # noqa: N818 - the protocol's word, and not a fai
 
 
 class AgentAbsent(Exception):  # noqa: N818 - names the outcome
-    """The agent could not be reached, or its line closed before it was ready."""
+    """The agent could not be reached, or its line closed before it was ready.
+
+    `kind` says why, where that is known: after `rate_limited` and `server_error` the connection is tried again, not
+    before the `retry_after_s` that the provider asked for.
+    """
+
+    def __init__(self, message: str = "", *, kind: str | None = None, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.retry_after_s = retry_after_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,6 +203,8 @@ class Agent(Protocol):
     """A description of an agent: cheap, printable, without secrets.
 
     One that takes more than 30 s to connect, since it starts something first, may have a number `connect_timeout_s`.
+    It may have a `provider`, a text: agents of one provider share its limits. Without one it is the name in `info` and
+    the host of its `url`.
     """
 
     @property

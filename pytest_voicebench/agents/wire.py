@@ -51,10 +51,10 @@ _QUIET.addHandler(logging.NullHandler())
 class Unreachable(AgentAbsent):
     """No line to the provider. `kind` says why; `retry_after_s` is what the provider asked for, if it did."""
 
+    kind: Refusal
+
     def __init__(self, kind: Refusal, message: str, retry_after_s: float | None = None) -> None:
-        super().__init__(message)
-        self.kind = kind
-        self.retry_after_s = retry_after_s
+        super().__init__(message, kind=kind, retry_after_s=retry_after_s)
 
 
 class WireBroken(Exception):  # noqa: N818 - names what is the case
@@ -146,7 +146,6 @@ class Wire:
         """Objects until the server hangs up. Raises WireBroken for any other end, Garbled for what is no object."""
         while (frame := await self._frame()) is not None:
             yield self._read(frame)
-            await asyncio.sleep(0)  # others' blocks leave between the pieces of a burst
 
     async def receive_mixed(self) -> AsyncIterator[dict[str, Json] | bytes]:
         """As `receive`, for protocols with binary frames: these come as they are."""

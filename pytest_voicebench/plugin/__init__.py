@@ -36,10 +36,20 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
     options.check_rescore(config)
+    if config.getoption("voicebench_resume") is not None:
+        from pytest_voicebench.plugin.resume import check_resume
+
+        check_resume(config)
     if config.getoption("voicebench_words") or config.getini("voicebench_words"):
         from pytest_voicebench.plugin.words import check_words
 
         check_words(config)
+    if options.limits_given(config):
+        from pytest_voicebench.plugin.admission import check_admission
+        from pytest_voicebench.plugin.budget import budget
+
+        check_admission(config)
+        budget(config)
     options.check_agents(config)
     if options.concurrency(config) > 1:
         from pytest_voicebench.plugin.ahead import check_concurrency

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_voicebench.plugin.admission import gated
 from pytest_voicebench.plugin.collect import NAME
 from pytest_voicebench.plugin.options import CONCURRENCY, agent_specs, concurrency, rescored_run
 from pytest_voicebench.plugin.planning import agent_fixtures, is_ours, is_scenario, scenario_of
+from pytest_voicebench.plugin.resume import is_done
 from pytest_voicebench.plugin.run import AHEAD, shipped_agent
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ class Begun:
     future: Future[Conversation] = field(default_factory=Future)
     held: Future[Conversation] | None = None
     seconds: float | None = None
+    waits: str = ""
     shown: ItemProgress | None = None
     begun_s: float = field(default_factory=time.perf_counter)
     asked_s: float | None = None
@@ -41,6 +44,12 @@ class Begun:
         self.seconds = seconds
         if self.shown is not None:
             self.shown.tell(seconds)
+
+    def tell_waiting(self, reason: str) -> None:
+        """Take note of what the conversation waits for before it begins."""
+        self.waits = reason
+        if self.shown is not None:
+            self.shown.tell_waiting(reason)
 
     @property
     def unwaited_s(self) -> float:
@@ -100,8 +109,9 @@ class Ahead:
         self, item: pytest.Item, scenario: Scenario, agent: Agent, runner: Runner, shown: ItemProgress
     ) -> Future[Conversation]:
         """The item's conversation: the one begun ahead, else one that begins now, as for a rerun."""
-        begun = self._begun.pop(item, None) or self._begin(scenario, agent, runner)
+        begun = self._begun.pop(item, None) or self._begin(item, scenario, agent, runner)
         begun.asked_s, begun.shown, shown.seconds = time.perf_counter(), shown, begun.seconds
+        shown.waits = begun.waits
         self._here = _Here(item=item, agent=agent, runner=runner, begun=begun)
         return begun.future
 
@@ -132,15 +142,15 @@ class Ahead:
         except Exception:  # noqa: BLE001 - the item asks for the same agent, and tells
             return
         if on_the_wall_clock:
-            self._begun[item] = self._begin(scenario_of(item), agent, here.runner)
+            self._begun[item] = self._begin(item, scenario_of(item), agent, here.runner)
 
     def _in_progress(self) -> int:
         begun = [*self._begun.values(), *([self._here.begun] if self._here else [])]
         return sum(b.over_s is None for b in begun)
 
-    def _begin(self, scenario: Scenario, agent: Agent, runner: Runner) -> Begun:
+    def _begin(self, item: pytest.Item, scenario: Scenario, agent: Agent, runner: Runner) -> Begun:
         begun = Begun()
-        begun.held = runner.submit(scenario, agent, progress=begun.tell)
+        begun.held = runner.submit(scenario, gated(agent, item, scenario, begun.tell_waiting), progress=begun.tell)
         begun.held.add_done_callback(lambda held: self._listen(begun, held))
         return begun
 
@@ -222,7 +232,7 @@ def refuse_agents_of_an_item(items: list[pytest.Item]) -> None:
 def _can_begin(item: pytest.Item) -> bool:
     """Whether an item asks for our conversation, as far as can be known before it runs."""
     fixtures: Any = item._fixtureinfo.name2fixturedefs.get("conversation", ())  # type: ignore[attr-defined]
-    return is_scenario(item) and is_ours(fixtures[-1]) and not _will_not_run(item)
+    return is_scenario(item) and is_ours(fixtures[-1]) and not is_done(item) and not _will_not_run(item)
 
 
 def _has_another_agent(item: pytest.Item, here: pytest.Item) -> bool:

@@ -69,16 +69,18 @@ class Attempt:
             error_kind=error_kind,
             cause=cause,
             scorecard=scorecard,
-            folder=self.folder if outcome != "skipped" else None,
+            folder=self.folder if outcome not in ("skipped", "not_run") else None,
             duration_s=to_seconds(talk.duration_ticks) if talk else None,
             ended=talk.ended if talk else None,
             warnings=(*talk.warnings, *(p.message for p in talk.problems if p.kind == "agent")) if talk else (),
-            usage=dict(talk.usage) if talk else {},
+            usage=_usage(talk) if talk else {},
             transcript_source=talk.transcript_source if talk else None,
             words_dropped=talk.words_dropped if talk else None,
             attempts=self._attempts(outcome),
             taken_from=self.recorded.taken_from if self.recorded else None,
             official=self._official(talk) if talk else None,
+            usd=self.recorded.usd if self.recorded else None,
+            usd_unknown=self.recorded.usd_unknown if self.recorded else None,
         )
         return self.result
 
@@ -103,6 +105,12 @@ class Attempt:
         if self.agent is None or planned == UNKNOWN_AGENT:
             return self.agent or planned
         return replace(self.agent, name=planned.name)
+
+
+def _usage(talk: Conversation) -> dict[str, float]:
+    """What the provider counted, and the session, which some of them charge."""
+    session = {"session_s": talk.session_s} if talk.session_s is not None else {}
+    return {**talk.usage, **session}
 
 
 attempt_key = pytest.StashKey[Attempt]()

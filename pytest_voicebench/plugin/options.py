@@ -40,7 +40,26 @@ JUDGE_HELP = (
 )
 
 _option = pytest.StashKey[str]()
+LIMIT = "--voicebench-limit"
+LIMIT_HELP = (
+    "sessions at once and sessions started per minute at a provider, by all processes together; NAME is an agent's; "
+    "none: no limit (default: what the provider documents)"
+)
+RETRIES = "--voicebench-retries"
+RETRIES_HELP = (
+    "how often to connect where a provider says too many requests or server error, and within which time; 1: once "
+    "(default: 5,120)"
+)
+MAX_USD = "--voicebench-max-usd"
+MAX_USD_HELP = "begin no conversation that might bring the cost of the run above this (default: whatever it costs)"
+PRICES = "--voicebench-prices"
+PRICES_HELP = "a YAML file of prices, which add to those that are shipped and replace them"
 RESCORE = "--voicebench-rescore"
+RESUME = "--voicebench-resume"
+RESUME_HELP = (
+    "finish this interrupted run in its own folder: its folder, its name, or latest; what passed or failed stays, "
+    "everything else is held; the suites and the agents must be the same"
+)
 LABEL = "_voicebench_label"
 """The parameter that, where a run of several agents is rescored, names one of them as the run's ids do."""
 
@@ -64,7 +83,9 @@ def add_options(parser: pytest.Parser) -> None:
         metavar="RUN",
         help="judge the conversations of this run again and call nobody: its folder, its name, or latest",
     )
+    group.addoption(RESUME, metavar="RUN", help=RESUME_HELP)
     group.addoption(WORDS, metavar="HOW", help=WORDS_HELP)
+    _add_limits(group, parser)
     group.addoption(CONCURRENCY, metavar="N", help=CONCURRENCY_HELP)
     parser.addini("voicebench_concurrency", f"what {CONCURRENCY} says where it is not given", default="")
     parser.addini("voicebench_words", "what --voicebench-words says where it is not given", default="")
@@ -72,6 +93,17 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini("voicebench_reports", "where run folders go, from the root directory", default=DEFAULT_REPORTS)
     parser.addini("voicebench_agent", "the agent where --voicebench-agent is not given", default="")
     parser.addini("voicebench_judge", "the judge where --voicebench-judge is not given", default="")
+
+
+def _add_limits(group: pytest.OptionGroup, parser: pytest.Parser) -> None:
+    group.addoption(LIMIT, action="append", metavar="NAME=SESSIONS[,N/min]", help=LIMIT_HELP)
+    group.addoption(RETRIES, metavar="TRIES[,SECONDS]", help=RETRIES_HELP)
+    group.addoption(MAX_USD, metavar="USD", help=MAX_USD_HELP)
+    group.addoption(PRICES, metavar="FILE", help=PRICES_HELP)
+    parser.addini("voicebench_max_usd", f"what {MAX_USD} says where it is not given", default="")
+    parser.addini("voicebench_prices", f"as {PRICES}, from the root directory", default="")
+    parser.addini("voicebench_limits", f"as {LIMIT}, one a line", "linelist", [])
+    parser.addini("voicebench_retries", f"what {RETRIES} says where it is not given", default="")
 
 
 def add_agent_alias(parser: pytest.Parser, config: pytest.Config) -> None:
@@ -83,6 +115,13 @@ def add_agent_alias(parser: pytest.Parser, config: pytest.Config) -> None:
     if "--agent=x" in unknown:
         _add_agent_option(parser.getgroup(GROUP), ALIAS, "short for --voicebench-agent")
         config.stash[_option] = ALIAS
+
+
+def limits_given(config: pytest.Config) -> bool:
+    """Whether anything is said of limits, tries or money: then it is read before anything is collected."""
+    options = ("voicebench_limit", "voicebench_retries", "voicebench_max_usd", "voicebench_prices")
+    ini = ("voicebench_limits", "voicebench_retries", "voicebench_max_usd", "voicebench_prices")
+    return any(config.getoption(name) for name in options) or any(config.getini(name) for name in ini)
 
 
 def agent_option(config: pytest.Config) -> str:

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_voicebench.plugin.admission import check_names
 from pytest_voicebench.plugin.attempt import facts_of
+from pytest_voicebench.plugin.budget import estimate_notices, priced_header
 from pytest_voicebench.plugin.collect import NAME, SuiteFile
 from pytest_voicebench.plugin.options import LABEL, agent_specs, agents_given, concurrency, rescored_run
+from pytest_voicebench.plugin.resume import begun
 from pytest_voicebench.plugin.run import shipped_agent
 from pytest_voicebench.plugin.run_folder import run_folder
 from pytest_voicebench.plugin.words import words_text
@@ -83,7 +86,7 @@ def make_plan(items: Sequence[pytest.Item], collected: int) -> Plan:
     config = items[0].config
     rescored = rescored_run(config)
     infos: dict[str, AgentInfo] = {}
-    rows = []
+    rows, called = [], []
     for item in items:
         agent = UNKNOWN_AGENT
         if rescored is not None:
@@ -93,14 +96,30 @@ def make_plan(items: Sequence[pytest.Item], collected: int) -> Plan:
             if spec.label not in infos:
                 infos[spec.label] = _info(spec, scenario_of(item), config)
             agent = infos[spec.label]
+            called.append((spec.label, item))
         facts = facts_of(scenario_of(item))
         rows.append(Result(item_id=item_id(item), nodeid=item.nodeid, agent=agent, facts=facts, outcome="not_run"))
+    if infos and config.getoption("voicebench_limit") and not config.getoption("collectonly"):
+        check_names(config, [shipped_agent(spec, scenario_of(items[0]), config) for spec in agent_specs(config)])
     return Plan(
         collected=collected,
         items=tuple(rows),
         header={} if config.getoption("collectonly") else _header(config) | _planned_header(items, infos, config),
-        notices=_notices(items) if rescored is None else (f"rescoring {rescored.name}: no agent is called",),
+        notices=(*_notices(items), *_money(config, infos, called))
+        if rescored is None
+        else (f"rescoring {rescored.name}: no agent is called",),
     )
+
+
+def _money(
+    config: pytest.Config, infos: dict[str, AgentInfo], called: list[tuple[str, pytest.Item]]
+) -> tuple[str, ...]:
+    """What the run will cost; of resumed runs, the items that are done cost nothing."""
+    run = begun(config)
+    if config.getoption("collectonly"):
+        return ()
+    left = [(label, scenario_of(item)) for label, item in called if run is None or item_id(item) not in run.done]
+    return estimate_notices(config, infos, left)
 
 
 def _planned_header(items: Sequence[pytest.Item], infos: dict[str, AgentInfo], config: pytest.Config) -> dict[str, Any]:
@@ -115,7 +134,12 @@ def _planned_header(items: Sequence[pytest.Item], infos: dict[str, AgentInfo], c
         for spec in (agent_specs(config) if infos else ())
         if spec.label in infos and spec.settings
     }
-    return {"suites": suite_hashes(facts), **({"given": given} if given else {})}
+    prices = priced_header(config, infos)
+    return {
+        "suites": suite_hashes(facts),
+        **({"given": given} if given else {}),
+        **({"prices": prices} if prices else {}),
+    }
 
 
 def _info(spec: AgentSpec, scenario: Scenario, config: pytest.Config) -> AgentInfo:

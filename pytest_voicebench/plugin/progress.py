@@ -20,6 +20,7 @@ class ItemProgress:
     name: str
     line: ProgressLine
     seconds: float | None = None
+    waits: str = ""
     in_progress: int | None = None
     """How many conversations are held now, where several are."""
 
@@ -27,9 +28,14 @@ class ItemProgress:
         """Take note of the seconds of conversation so far."""
         self.seconds = seconds
 
+    def tell_waiting(self, reason: str) -> None:
+        """Take note of what the conversation waits for before it begins; of nothing any more where that is empty."""
+        self.waits = reason
+
     def show(self) -> None:
         """Bring the line up to date."""
         far = f", {self.seconds:.0f} s" if self.seconds is not None else ""
+        far = f", {self.waits}" if self.waits else far
         beside = f" ({self.in_progress} in progress)" if self.in_progress is not None else ""
         self.line.write(f" {self.line.done + 1}/{self.line.planned} {self.name}{far}{beside}")
 

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_voicebench.plugin.attempt import Attempt, attempt_key
+from pytest_voicebench.plugin.budget import accounted
 from pytest_voicebench.plugin.planning import is_scenario, make_plan, refuse_two_agents, scenario_of
+from pytest_voicebench.plugin.resume import begin_attempts, planned_again
 from pytest_voicebench.plugin.run import AHEAD
 from pytest_voicebench.plugin.run_folder import run_folder
 from pytest_voicebench.writers.junit import PREFIX, item_properties, legal
@@ -53,15 +55,17 @@ class ItemRecorder:
         if not ours:
             return
         try:
-            self.plan = make_plan(ours, self.collected)
+            asked = make_plan(ours, self.collected)
+            self.plan = planned_again(self.config, asked)
             self._save_plan(session, self.plan)
         except pytest.UsageError as error:
             self.plan = None
             session.items.clear()
             self._refuse(error)
             return
-        for item, planned in zip(ours, self.plan.items, strict=True):
-            item.stash[attempt_key] = Attempt(planned=planned, scenario=scenario_of(item), number=0)
+        planned = {row.item_id: row for row in self.plan.items}
+        for item, row in zip(ours, asked.items, strict=True):
+            begin_attempts(self.config, item, Attempt(planned=planned[row.item_id], scenario=scenario_of(item)))
 
     def _save_plan(self, session: pytest.Session, plan: Plan) -> None:
         """Raises pytest.UsageError where there can be no run folder."""
@@ -133,6 +137,7 @@ def record(item: pytest.Item, result: Result) -> str | None:
     from pytest_voicebench.result_files import append_result, save_result
 
     folder, lost = run_folder(item.config).path, None
+    result = accounted(item, result)
     try:
         save_result(folder, result)
     except Exception as error:  # noqa: BLE001 - whatever it is, it is this item's and not the session's end

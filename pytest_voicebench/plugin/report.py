@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_voicebench.codec import CodecError
+from pytest_voicebench.plugin.budget import stopped_line
 from pytest_voicebench.plugin.options import rescored_run
 from pytest_voicebench.plugin.run_folder import run_folder
 from pytest_voicebench.writers.junit import PREFIX
@@ -75,17 +76,21 @@ class RunReporter:
         self.summary: Summary | None = None
         self.trouble: list[str] = []
         self.compared: list[str] = []
+        self.results: tuple[Result, ...] = ()
         self.reported: dict[str, Result] = {}
         self.looks: dict[str, set[tuple[int, str]]] = {}
+        self.running: Any = None
 
     def start(self, plan: Plan) -> None:
         """The items of the plan are about to run."""
         import pytest_voicebench.saved_run  # now, so that an interrupted run need not wait for it  # noqa: F401
         from pytest_voicebench.plugin.junit import start_junit
         from pytest_voicebench.plugin.progress import progress_line
+        from pytest_voicebench.plugin.running import hold
 
         self.plan = plan
         self.planned = {item.nodeid: item for item in plan.items}
+        self.running = hold(run_folder(self.config).path)
         progress_line(self.config).planned = len(plan.items)
         start_junit(self.config, run_folder(self.config).path)
 
@@ -141,7 +146,7 @@ class RunReporter:
         return read_results(folder).results if (folder / RESULTS_NAME).is_file() else ()
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, exitstatus: int) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Sum up, before xdist waits for its workers: an interrupted run has its summary at once."""
         if self.plan is None:
             return
@@ -151,6 +156,11 @@ class RunReporter:
                 folder.stop_file.touch()
         self._sum_up(interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
         self.trouble += look_alikes(self.looks)
+        stopped = stopped_line(self.config, self.results)
+        if stopped is not None:
+            self.trouble.append(stopped)
+            if exitstatus == pytest.ExitCode.OK:
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED  # nobody may take it for a whole run
 
     def _sum_up(self, *, interrupted: bool) -> None:
         """Whatever cannot be read or written is a line at the end, and takes nothing else with it."""
@@ -166,7 +176,7 @@ class RunReporter:
             run, trouble = with_judgements(self.config, load_run(folder), interrupted=interrupted)
             self.trouble += (*run.notes, *trouble)
             run = replace(run, results=tuple(map(self._told, run.results)))
-            self.summary = run.summary()
+            self.results, self.summary = run.results, run.summary()
             add_run_properties(self.config, run_properties(self.summary))
             write_summary(folder, self.summary)
             self.compared = self._compared(run)
@@ -205,6 +215,10 @@ class RunReporter:
         """The workers have ended."""
         with suppress(OSError):
             run_folder(self.config).stop_file.unlink(missing_ok=True)
+        if self.running is not None:
+            from pytest_voicebench.plugin.running import let_go
+
+            let_go(self.running, run_folder(self.config).path)
 
 
 class LastLines:

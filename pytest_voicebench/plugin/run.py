@@ -89,14 +89,21 @@ async def conversation(
 
     What is not the agent's fault is an error of this fixture: agent_absent, infrastructure, invalid_measurement, suite.
     """
+    from pytest_voicebench.agents.gate import NotBegun
+    from pytest_voicebench.plugin.budget import leave_out
+    from pytest_voicebench.plugin.resume import check_agent
     from pytest_voicebench.plugin.words import with_words
     from pytest_voicebench.speech import detect_speech
 
     attempt = request.node.stash.get(attempt_key, None)
     info = _info_of(agent)
     if attempt is not None:
+        check_agent(request.config, attempt, info)
         attempt.agent = info
-    held = await _hold(request.node, scenario, agent, _voicebench_runner)
+    try:
+        held = await _hold(request.node, scenario, agent, _voicebench_runner)
+    except NotBegun as reason:
+        leave_out(request.node, str(reason))
     if held.agent_speech is None:  # it is there where it was looked for while other items ran
         held = detect_speech(held)
     held = with_words(held, request.config)
@@ -136,6 +143,7 @@ async def _hold(item: pytest.Item, scenario: Scenario, agent: Agent, runner: Run
     """Hold the conversation in the runner, while this loop stays free for what the user's fixtures run in it."""
     from pytest_voicebench.agents.protocol import Unsupported
     from pytest_voicebench.clock import VirtualTimeError
+    from pytest_voicebench.plugin.admission import gated
     from pytest_voicebench.plugin.progress import progress_line
     from pytest_voicebench.toolbox import MockError
 
@@ -143,7 +151,7 @@ async def _hold(item: pytest.Item, scenario: Scenario, agent: Agent, runner: Run
     ahead: Ahead | None = item.config.pluginmanager.getplugin(AHEAD) if agent.info.clock == "wall" else None
     with progress_line(item.config).item(attempt.item_id if attempt else scenario.item_id) as at:
         if ahead is None:
-            future = runner.submit(scenario, agent, progress=at.tell)
+            future = runner.submit(scenario, gated(agent, item, scenario, at.tell_waiting), progress=at.tell)
         else:
             future = ahead.hold(item, scenario, agent, runner, at)
         awaited = asyncio.wrap_future(future)

@@ -43,10 +43,19 @@ def run_folder(config: pytest.Config) -> RunFolder:
     folder = config.stash.get(_folder, None)
     if folder is None:
         worker: dict[str, Any] = getattr(config, "workerinput", {})
-        path = Path(worker.get("voicebench_run") or reports_folder(config) / _new_name())
+        path = Path(worker.get("voicebench_run") or _begun_folder(config) or reports_folder(config) / _new_name())
         started_at = worker.get("voicebench_started") or time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         folder = config.stash[_folder] = RunFolder(path=path, shown=_shown(path, config), started_at=started_at)
     return folder
+
+
+def _begun_folder(config: pytest.Config) -> Path | None:
+    if config.getoption("voicebench_resume") is None:
+        return None
+    from pytest_voicebench.plugin.resume import begun
+
+    run = begun(config)
+    return run.saved.folder if run is not None else None
 
 
 def _new_name() -> str:

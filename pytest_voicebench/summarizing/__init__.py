@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from pytest_voicebench.conversation import AgentInfo
@@ -18,7 +19,7 @@ from pytest_voicebench.summarizing.judged import judge_summaries
 from pytest_voicebench.summarizing.official import summarize_official
 from pytest_voicebench.summarizing.tables import benchmark_tables
 from pytest_voicebench.summarizing.words import transcript_sources, words_dropped
-from pytest_voicebench.summary import SCHEMA_VERSION, AgentSummary, Json, Scores, Summary
+from pytest_voicebench.summary import SCHEMA_VERSION, AgentSummary, Cost, Json, Scores, Summary
 
 __all__ = ["summarize"]
 
@@ -77,6 +78,7 @@ def summarize_agent(results: Sequence[Result]) -> AgentSummary:
         transcript_sources=transcript_sources(results),
         words_dropped=words_dropped(results),
         input_hz=info.input_hz,
+        cost=_cost(results),
     )
 
 
@@ -129,6 +131,12 @@ def _warnings(scores: Scores) -> tuple[str, ...]:
     if 2 * measured < valid:
         return (f"first_response_latency_s rests on {measured} of {valid} items",)
     return ()
+
+
+def _cost(results: Sequence[Result]) -> Cost:
+    known = [r.usd for r in results if r.usd is not None]
+    unknown = Counter(r.usd_unknown for r in results if r.usd_unknown)
+    return Cost(usd=math.fsum(known) if known else None, priced=len(known), unknown=dict(sorted(unknown.items())))
 
 
 def _usage(results: Sequence[Result]) -> dict[str, float]:

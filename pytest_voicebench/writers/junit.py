@@ -62,6 +62,8 @@ def item_properties(result: Result) -> dict[str, Scalar]:
         "transcript_source": result.transcript_source,
         "words_dropped": result.words_dropped,
         "warnings": "; ".join(result.warnings) or None,
+        "usd": result.usd,
+        "usd_unknown": result.usd_unknown,
         **_artifacts(result),
         **_scores(result),
     }
@@ -128,6 +130,8 @@ def run_properties(summary: Summary) -> dict[str, Scalar]:
             values[f"{agent.name}.{name}.mean"] = getattr(agent.overall, name).mean
         for source, items in agent.transcript_sources.items():
             values[f"{agent.name}.transcript_source.{source}"] = items
+        values[f"{agent.name}.usd"] = agent.cost.usd
+        values[f"{agent.name}.usd_unknown"] = sum(agent.cost.unknown.values()) or None
         values[f"{agent.name}.words_dropped"] = agent.words_dropped
         values[f"{agent.name}.premature_commit_rate"] = agent.commits.premature_commit_rate.value
         values[f"{agent.name}.repaired_rate"] = agent.commits.repaired_rate.value

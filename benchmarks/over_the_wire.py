@@ -1,4 +1,4 @@
-"""Whole runs over the wire: `python -m benchmarks.over_the_wire [--first N] [--concurrency N] [AGENT ...]`.
+"""Whole runs over the wire: `python -m benchmarks.over_the_wire [--first N] [--at-once N] [AGENT ...]`.
 
 Each hosted agent's double has the `local` agent behind it, in a process of its own. The same scenarios are held with
 `local` in this process and over the wire. Printed for each agent: how many items have the same scores of tools, and by
@@ -51,11 +51,14 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("agents", nargs="*", default=list(DOUBLES), choices=[[], *DOUBLES], metavar="AGENT")
+    parser.add_argument("agents", nargs="*", metavar="AGENT", help=f"of {', '.join(DOUBLES)} (default: all)")
     parser.add_argument("--first", type=int, default=None, help="hold this many scenarios, spread over the suite")
-    parser.add_argument("--concurrency", type=int, default=2, help="conversations at once")
+    parser.add_argument("--at-once", type=int, default=4, help="conversations at once (default: 4)")
     asked = parser.parse_args()
-    asked.pytest = ["-n", str(asked.concurrency)]
+    asked.agents = asked.agents or list(DOUBLES)
+    if unknown := [name for name in asked.agents if name not in DOUBLES]:
+        parser.error(f"no double of {unknown[0]}")
+    asked.pytest = ["-p", "no:xdist", f"--voicebench-concurrency={asked.at_once}"]
     return asked
 
 

@@ -19,12 +19,15 @@ from statistics import median
 
 from benchmarks.doubles import DOUBLES, double_process
 from benchmarks.processes import ROOT, measure_pytest
+from pytest_voicebench.agents.naming import parse_agents
 from pytest_voicebench.loading import load_suite
 from pytest_voicebench.result import Result
 from pytest_voicebench.result_files import read_results
 
 SUITE = ROOT / "suites" / "fdb3"
 CLOSE_S = 0.070
+
+Runs = dict[str, Result]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,20 +42,30 @@ class Tools:
 
 
 def main() -> int:
-    """Print the tables; 1 where scores differ."""
+    """Print the tables; 1 where more scores differ than `--alike` allows."""
     asked = _arguments()
     items = _items(asked.first)
-    with tempfile.TemporaryDirectory() as folder:
-        expected = _hold(items, "local", [], Path(folder, "local"))
+    least = len(items) if asked.alike is None else asked.alike
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        expected = _hold(items, ["local"], [], Path(folder, "local"))["local"]
         print(f"{len(items)} items; local itself passes {sum(r.outcome == 'passed' for r in expected.values())}")
-        alike = [_over_the_wire(name, items, expected, asked.pytest, Path(folder)) for name in asked.agents]
-    return 0 if all(alike) else 1
+        groups = [asked.agents] if asked.together else [[name] for name in asked.agents]
+        alike = []
+        for names in groups:
+            agents = {name: stack.enter_context(double_process(name, SUITE / "travel.yaml")) for name in names}
+            held = _hold(items, list(agents.values()), asked.pytest, Path(folder, names[0]))
+            for name, agent in agents.items():
+                alone = None if asked.together else Path(folder, f"{name}_alone")
+                alike.append(_compared(name, agent, items, expected, held[name], alone))
+    return 0 if min(alike) >= least else 1
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("agents", nargs="*", metavar="AGENT", help=f"of {', '.join(DOUBLES)} (default: all)")
     parser.add_argument("--first", type=int, default=None, help="hold this many scenarios, spread over the suite")
+    parser.add_argument("--together", action="store_true", help="all agents in one run")
+    parser.add_argument("--alike", type=int, default=None, help="items that must be the same (default: all)")
     parser.add_argument("--at-once", type=int, default=4, help="conversations at once (default: 4)")
     asked = parser.parse_args()
     asked.agents = asked.agents or list(DOUBLES)
@@ -74,14 +87,8 @@ def _items(first: int | None) -> list[str]:
     return found[::step][:first]
 
 
-def _over_the_wire(
-    name: str, items: Sequence[str], expected: dict[str, Result], how: Sequence[str], folder: Path
-) -> bool:
-    with ExitStack() as stack:
-        agent = stack.enter_context(double_process(name, SUITE / "travel.yaml"))
-        held = _hold(items, agent, how, folder / name)
-        late = [node for node in items if abs(_later(expected, held, node) or 0.0) > CLOSE_S]
-        alone = _hold(late, agent, [], folder / f"{name}_alone") if late else {}
+def _compared(name: str, agent: str, items: Sequence[str], expected: Runs, held: Runs, alone_in: Path | None) -> int:
+    """Print what differs; how many items have the same scores of tools. Late ones are held again alone, where told."""
     other = [node for node in items if _tools(expected[_id(node)]) != _tools(held.get(_id(node)))]
     later = [s for s in (_later(expected, held, node) for node in items) if s is not None]
     print(f"\n{name}: {len(items) - len(other)} of {len(items)} items with the same scores of tools")
@@ -89,16 +96,27 @@ def _over_the_wire(
         print(f"  first response later by {1000 * median(later):.0f} ms in the middle, {1000 * max(later):.0f} at most")
     for node in other:
         print(f"  {_id(node)}: {_tools(expected[_id(node)])} became {_tools(held.get(_id(node)))}")
-    for node in late:
-        again = _later(expected, alone, node)
-        print(f"  {_id(node)}: {_ms(_later(expected, held, node))} later; alone {_ms(again)}")
-    return not other
+    late = [node for node in items if abs(_later(expected, held, node) or 0.0) > CLOSE_S]
+    if late and alone_in is not None:
+        alone = _hold(late, [agent], [], alone_in)[name]
+        for node in late:
+            again = _later(expected, alone, node)
+            print(f"  {_id(node)}: {_ms(_later(expected, held, node))} later; alone {_ms(again)}")
+    return len(items) - len(other)
 
 
-def _hold(items: Sequence[str], agent: str, how: Sequence[str], reports: Path) -> dict[str, Result]:
-    measure_pytest(ROOT, *items, f"--agent={agent}", f"--voicebench-reports={reports}", *(how or ["-n", "0"]))
+def _hold(items: Sequence[str], agents: Sequence[str], how: Sequence[str], reports: Path) -> dict[str, Runs]:
+    """The results by agent and item. The name of the agent joins the ids of a run that has several."""
+    asked = [f"--agent={agent}" for agent in agents]
+    chosen = ["suites/fdb3", "-k", " or ".join(map(_id, items))] if agents[1:] else items
+    measure_pytest(ROOT, *chosen, *asked, f"--voicebench-reports={reports}", *(how or ["-n", "0"]))
     run = reports / (reports / "latest").read_text(encoding="utf-8").strip()
-    return {result.item_id: result for result in read_results(run).results}
+    names = {spec.label: spec.name for spec in parse_agents(agents)}
+    found: dict[str, Runs] = {name: {} for name in names.values()}
+    for result in read_results(run).results:
+        label, _, item_id = result.item_id.partition("-") if agents[1:] else (next(iter(names)), "", result.item_id)
+        found[names[label]][item_id] = result
+    return found
 
 
 def _id(node: str) -> str:

@@ -97,6 +97,6 @@ def test_the_rescoring_of_the_readme_moves_the_one_item_it_says(tmp_path):
 
 
 def test_every_command_of_the_readme_exists():
-    named = set(re.findall(r"python -m pytest_voicebench (\w+)", README))
+    named = set(re.findall(r"python -m pytest_voicebench ([\w-]+)", README))
     shown = run(ROOT, "pytest_voicebench", "--help")
-    assert named <= set(re.findall(r"^  (\w+)  ", shown, re.MULTILINE))
+    assert named <= set(re.findall(r"^  ([\w-]+)  ", shown, re.MULTILINE))

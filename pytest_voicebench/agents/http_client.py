@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import urlsplit
 
+import openai  # at the top: two threads that import it at once, each for a conversation, break each other's import
+
 from pytest_voicebench.agents.http_failures import TooLarge
 
 LARGEST_ANSWER = 16 * 2**20
@@ -20,8 +22,6 @@ KEPT_OPEN_S = 600.0
 
 def open_client() -> Any:
     """An asynchronous client (httpx or its successor), to be used with `async with`, or by the openai SDK."""
-    import openai
-
     return openai.DefaultAsyncHttpxClient(
         trust_env=False,
         follow_redirects=False,
@@ -53,8 +53,6 @@ async def _limit(response: Any) -> None:
 @functools.cache
 def _library() -> Any:
     """What the openai SDK uses: httpx or its successor, as the SDK's version has it."""
-    import openai
-
     (name,) = {c.__module__ for c in openai.DefaultAsyncHttpxClient.__mro__ if c.__name__ == "AsyncClient"}
     return importlib.import_module(name.partition(".")[0])
 

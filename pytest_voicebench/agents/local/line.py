@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from pytest_voicebench.agents.hearing import INPUT_HZ, Hearing
 from pytest_voicebench.agents.local.recognition import Transcriber
@@ -30,11 +32,21 @@ from pytest_voicebench.agents.protocol import (
 )
 from pytest_voicebench.agents.voice import Voice
 from pytest_voicebench.audio import Audio
+from pytest_voicebench.clock import VirtualTimeLoop
 
 Json = Any
 
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
+
 _CHUNK_S = 0.2
 _NOISE_S = 2.0  # a sound too short for speech is forgotten after this much silence
+
+
+@functools.cache
+def _beside() -> ThreadPoolExecutor:
+    """The thread in which this process recognises and speaks where time is real."""
+    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="voicebench-local")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,10 +61,14 @@ class _Asked:
 
 @dataclass(slots=True, kw_only=True)
 class _Turn:
-    """What the user said since the last complete answer. `reply` is when the answer plays, by the loop's clock."""
+    """What the user said since the last complete answer; `unread` is still being written down, and follows `text`.
+
+    `reply` is when the answer plays, by the loop's clock.
+    """
 
     number: int
     text: str = ""
+    unread: list[asyncio.Future[str]] = field(default_factory=list)
     asked: dict[str, _Asked] = field(default_factory=dict)
     reply: tuple[float, float] | None = None
     open_steps: bool = False
@@ -61,7 +77,8 @@ class _Turn:
 class LocalLine:
     """An open line. Made inside the running loop; all work is inline, all waiting is charged to the loop's clock.
 
-    On the wall clock, behind a double of a provider, the time that computing took is part of what is charged for it.
+    On the wall clock, behind a double of a provider, work is done in another thread, beside the loop's other
+    conversations, and the time that it took is part of what is charged for it.
     """
 
     def __init__(
@@ -145,7 +162,7 @@ class LocalLine:
         before = self._turn
         self._turn = _Turn(number=before.number + 1)
         if before.open_steps:
-            self._turn.text, self._turn.asked = before.text, before.asked
+            self._turn.text, self._turn.unread, self._turn.asked = before.text, before.unread, before.asked
 
     async def _respond(self) -> None:
         turn, settings = self._turn, self._settings
@@ -171,10 +188,19 @@ class LocalLine:
         self._hearing.forget()
         seconds, began_s = len(speech) / INPUT_HZ, self._now_s()
         if seconds:
-            turn.text = f"{turn.text} {self._recognizer.transcribe(speech)}".strip()
+            turn.unread.append(asyncio.ensure_future(self._computed(self._recognizer.transcribe, speech)))
+            await self._read(turn)
             self._events.put_nowait(Usage(counts={"recognized_s": round(seconds, 3)}))
             await self._charge(self._settings.cost_hear_s * seconds, began_s)
+        await self._read(turn)
         self._events.put_nowait(Transcript(speaker="user", text=turn.text, item_id=f"user-{turn.number}"))
+
+    async def _read(self, turn: _Turn) -> None:
+        """Wait for words that are still being written down; who is spoken to meanwhile does not lose them."""
+        while turn.unread:
+            text = await asyncio.shield(turn.unread[0])
+            del turn.unread[0]
+            turn.text = f"{turn.text} {text}".strip()
 
     async def _call(self, turn: _Turn, step: Step, *, times: int) -> Known:
         """The result of a step, asked for once a turn; `times` says how often the plan has had the same step before."""
@@ -196,7 +222,7 @@ class LocalLine:
 
     async def _speak(self, turn: _Turn, text: str) -> None:
         began_s = self._now_s()
-        audio = self._voice.say(text)
+        audio = await self._computed(self._voice.say, text)
         self._events.put_nowait(Usage(counts={"spoken_s": round(audio.duration_s, 3)}))
         await self._charge(self._settings.cost_speak_s * audio.duration_s, began_s)
         item_id = f"agent-{turn.number}"
@@ -211,6 +237,13 @@ class LocalLine:
     async def _charge(self, cost_s: float, began_s: float) -> None:
         """Wait until work that began then has taken what it costs; on the virtual clock computing took nothing."""
         await asyncio.sleep(max(0.0, began_s + cost_s - self._now_s()))
+
+    @staticmethod
+    async def _computed(work: Callable[[_In], _Out], on: _In) -> _Out:
+        """What work makes of something. One at a time: recognition takes a whole core."""
+        if isinstance(asyncio.get_running_loop(), VirtualTimeLoop):
+            return work(on)
+        return await asyncio.get_running_loop().run_in_executor(_beside(), work, on)
 
     @staticmethod
     def _now_s() -> float:

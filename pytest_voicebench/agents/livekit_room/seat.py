@@ -17,7 +17,7 @@ from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio import RATE_HZ
 
 if TYPE_CHECKING:
-    from livekit import rtc
+    import livekit.rtc as rtc
 
 SESSION_TOPIC = "lk.agent.session"
 STATE_ATTRIBUTE = "lk.agent.state"
@@ -42,7 +42,7 @@ class Seat:
     """
 
     def __init__(self, log: WireLog) -> None:
-        from livekit import rtc
+        import livekit.rtc as rtc
 
         self._log = log
         self._room = rtc.Room()
@@ -61,7 +61,7 @@ class Seat:
 
     async def sit(self, server: Server, room: str) -> None:
         """Join, and publish the user's track. Raises Unreachable."""
-        from livekit import rtc
+        import livekit.rtc as rtc
 
         self._listen()
         try:
@@ -81,7 +81,7 @@ class Seat:
 
     async def send(self, pcm: bytes) -> None:
         """One block: mono PCM16 at WIRE_HZ, little-endian. In a room that is lost nothing happens."""
-        from livekit import rtc
+        import livekit.rtc as rtc
 
         if self._source is None or self._left:
             return
@@ -127,7 +127,7 @@ class Seat:
             self._arrive(Gone(why=why), note or str(why))
 
     def _came(self, participant: rtc.RemoteParticipant) -> None:
-        from livekit import rtc
+        import livekit.rtc as rtc
 
         if participant.kind == rtc.ParticipantKind.PARTICIPANT_KIND_AGENT and self._agent is None:
             self._agent = participant.identity
@@ -155,7 +155,7 @@ class Seat:
             self._log.received({STATE_ATTRIBUTE: name})
 
     def _has_track(self, track: Any, publication: Any, participant: rtc.RemoteParticipant) -> None:
-        from livekit import rtc
+        import livekit.rtc as rtc
 
         self._came(participant)
         is_sound = track.kind == rtc.TrackKind.KIND_AUDIO
@@ -166,7 +166,7 @@ class Seat:
 
     async def _hear(self, track: Any) -> None:
         """Frames of the agent's track until it ends; then another one may come."""
-        from livekit import rtc
+        import livekit.rtc as rtc
 
         stream = rtc.AudioStream.from_track(
             track=track, sample_rate=RATE_HZ, num_channels=1, frame_size_ms=FRAME_MS, loop=asyncio.get_running_loop()
@@ -185,7 +185,7 @@ class Seat:
     async def _read_sessions(self) -> None:
         """Messages in the order in which they were sent: each is a stream of its own."""
         from google.protobuf.message import DecodeError
-        from livekit import rtc
+        import livekit.rtc as rtc
         from livekit.protocol.agent_pb.agent_session import AgentSessionMessage
 
         while True:
@@ -216,6 +216,6 @@ async def _whole(reader: rtc.ByteStreamReader) -> bytes:
 
 
 def _reason(value: Any) -> str:
-    from livekit import rtc
+    import livekit.rtc as rtc
 
     return rtc.DisconnectReason.Name(value) if value is not None else "no reason given"

@@ -105,4 +105,4 @@ class RoomState(ConsoleState):
 def _name(state: int) -> str:
     from livekit.protocol.agent_pb.agent_session import AgentState
 
-    return AgentState.Name(state).removeprefix("AS_").lower()  # type: ignore[arg-type]
+    return AgentState.Name(state).removeprefix("AS_").lower()

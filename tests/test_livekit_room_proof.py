@@ -124,14 +124,12 @@ def test_a_conversation_in_a_room_has_its_calls_texts_and_usage(held):
 def test_an_agent_in_a_room_is_interrupted_and_each_reply_is_an_item_with_its_text(held):
     talk, _ = held["talk"]
     assert talk.clears_ticks == ()  # it just stops sending
-    heard = heard_s(talk)
-    assert list(heard) == ["speech_1", "speech_2"]
-    assert 1.0 <= heard["speech_1"] < 8.0
-    assert heard["speech_2"] == pytest.approx(1.3, abs=0.25)  # with a little of the silence after it
-    first, last = [t for t in talk.transcripts if t.speaker == "agent"]
-    assert first.text in LONG.text
-    assert len(first.text) < len(LONG.text)
-    assert (last.text, last.item_id, last.heard_text) == ("Yes.", "speech_2", "Yes.")
+    *first, (last_item, last_s) = heard_s(talk).items()
+    assert 1.0 <= sum(seconds for _, seconds in first) < 8.0
+    assert 0.5 <= last_s <= 2.0  # 1 s, and a little of the silence after it
+    texts = [t for t in talk.transcripts if t.speaker == "agent"]
+    assert texts[0].text in LONG.text
+    assert (texts[-1].text, texts[-1].item_id, texts[-1].heard_text) == ("Yes.", last_item, "Yes.")
 
 
 def test_an_agent_with_tools_of_its_own_needs_none_of_ours(held):
@@ -157,7 +155,7 @@ def test_an_agent_that_crashes_in_the_middle_is_lost(held):
 def test_an_agent_that_crashes_before_it_listens_is_absent(held):
     ((kind, message),) = told(held["dies"][0])
     assert kind == "agent_absent"
-    assert "\n" not in message
+    assert message.startswith("a worker took the job, and its agent did not come into the room within 15 s")
 
 
 def test_a_name_that_no_worker_has_registered_is_told_on_one_line(held, rooms):

@@ -19,8 +19,8 @@ from pytest_voicebench.agents.livekit.agent import SOURCES, start_timeout_flaw
 from pytest_voicebench.agents.livekit.calls import ReportedCalls, Source
 from pytest_voicebench.agents.livekit.messages import WIRE_HZ
 from pytest_voicebench.agents.livekit_room.line import RoomLine
-from pytest_voicebench.agents.livekit_room.seat import JOIN_S, Seat
-from pytest_voicebench.agents.livekit_room.service import REQUEST_S, Server, rented_room
+from pytest_voicebench.agents.livekit_room.seat import JOIN_S, STATE_ATTRIBUTE, Seat
+from pytest_voicebench.agents.livekit_room.service import REQUEST_S, RentedRoom, Server, rented_room
 from pytest_voicebench.agents.livekit_room.state import RoomState
 from pytest_voicebench.agents.protocol import AgentAbsent, Line, Setup
 from pytest_voicebench.agents.tool_host import LOOPBACK, ToolHost, address_flaw, tool_host
@@ -30,7 +30,7 @@ from pytest_voicebench.conversation import AgentInfo
 
 Json = Any
 
-SETUP_S = 2 * REQUEST_S + JOIN_S + 10.0
+SETUP_S = 3 * REQUEST_S + JOIN_S + 10.0
 """What the engine allows above the wait for the agent: the room, the seat, the dispatch, and the reason to be told."""
 
 
@@ -129,7 +129,7 @@ class LiveKitRoom:
             source = cast(Source, self.tools)
             state = RoomState(now_s=loop.time, calls=ReportedCalls(source=source, now_s=loop.time))
             line = RoomLine(seat, state, self._server, host)
-            await self._until_ready(line, seat, state)
+            await self._until_ready(line, seat, state, room)
             yield line
 
     async def _tools(self, setup: Setup, stack: AsyncExitStack) -> ToolHost | None:
@@ -144,24 +144,24 @@ class LiveKitRoom:
         own: dict[str, Json] = json.loads(self.metadata) if self.metadata else {}
         return json.dumps({**told, **({"tools_url": host.url} if host else {}), **own})
 
-    async def _until_ready(self, line: RoomLine, seat: Seat, state: RoomState) -> None:
+    async def _until_ready(self, line: RoomLine, seat: Seat, state: RoomState, room: RentedRoom) -> None:
         """Raises AgentAbsent."""
-        within = f"within {self.join_timeout_s:g} s"
         try:
             async with asyncio.timeout(self.join_timeout_s):
                 gone = await line.until_ready()
         except TimeoutError:
-            raise AgentAbsent(self._late(within, seat, state)) from None
+            raise AgentAbsent(await self._late(seat, state, room)) from None
         if gone is not None:
             raise AgentAbsent(f"before the agent listened: {gone.why or 'it left the room'}")
 
-    def _late(self, within: str, seat: Seat, state: RoomState) -> str:
-        if not seat.has_agent:
-            where = self._server.where
-            return f"no agent came into the room {within}: is a worker named {self.agent_name!r} registered at {where}?"
-        if not state.listening:
-            return f"an agent came into the room, and did not say {within} that it listens (lk.agent.state)"
-        return f"the agent did not subscribe to the user's track {within}"
+    async def _late(self, seat: Seat, state: RoomState, room: RentedRoom) -> str:
+        within, where = f"within {self.join_timeout_s:g} s", self._server.where
+        if seat.has_agent:
+            told = "receive the user's track" if state.listening else f"say that it listens ({STATE_ATTRIBUTE})"
+            return f"an agent came into the room, and did not {told} {within}"
+        if await room.was_taken():
+            return f"a worker took the job, and its agent did not come into the room {within}: see the worker's log"
+        return f"no agent came into the room {within}: is a worker named {self.agent_name!r} registered at {where}?"
 
 
 def metadata_flaw(text: object) -> str | None:

@@ -1,4 +1,4 @@
-"""The caller's seat in a room: the user's track goes out; the agent's track, session and states come in, in one queue."""
+"""The caller's seat in a room: the user's track out; the agent's track, session and states in, in one queue."""
 
 from __future__ import annotations
 
@@ -184,8 +184,8 @@ class Seat:
 
     async def _read_sessions(self) -> None:
         """Messages in the order in which they were sent: each is a stream of its own."""
-        from google.protobuf.message import DecodeError
         import livekit.rtc as rtc
+        from google.protobuf.message import DecodeError
         from livekit.protocol.agent_pb.agent_session import AgentSessionMessage
 
         while True:

@@ -70,6 +70,14 @@ class RentedRoom:
         self._log.sent({"create_dispatch": {"agent_name": agent_name, "room": self.name, "metadata": metadata}})
         await answered(self._api.agent_dispatch.create_dispatch(request), self.server)
 
+    async def was_taken(self) -> bool:
+        """Whether a worker has taken the job of a dispatch; False where the server does not say."""
+        try:
+            found = await self._api.agent_dispatch.list_dispatch(self.name)
+        except Exception:  # noqa: BLE001 - it only makes a message better
+            return False
+        return any(dispatch.state.jobs for dispatch in found)
+
     async def create(self) -> None:
         """Raises Unreachable."""
         from livekit import api

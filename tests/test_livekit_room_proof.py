@@ -80,7 +80,7 @@ def held(rooms, tmp_path_factory):
         for how in ENDINGS:
             ends = double([Say(1.0, "Goodbye."), HANG_UP])
             agents[how] = (agent(rooms, ends, ends_by=how), ends)
-        agents["dies"] = (agent(rooms, talk, ends_by="crash at once", join_timeout_s=15.0), talk)
+        agents["dies"] = (agent(rooms, talk, ends_by="crash at once", join_timeout_s=30.0), talk)
         agents["nobody"] = (agent(rooms, talk, agent_name="nobody", join_timeout_s=3.0), talk)
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("LIVEKIT_API_SECRET", f"not-{SECRET}")
@@ -155,7 +155,7 @@ def test_an_agent_that_crashes_in_the_middle_is_lost(held):
 def test_an_agent_that_crashes_before_it_listens_is_absent(held):
     ((kind, message),) = told(held["dies"][0])
     assert kind == "agent_absent"
-    assert message.startswith("a worker took the job, and its agent did not come into the room within 15 s")
+    assert message.startswith("a worker took the job, and its agent did not come into the room within 30 s")
 
 
 def test_a_name_that_no_worker_has_registered_is_told_on_one_line(held, rooms):

@@ -11,6 +11,7 @@ from session_messages import event, heard, ran, said, state
 
 from pytest_voicebench.agents.livekit.calls import ReportedCalls
 from pytest_voicebench.agents.livekit_room.arrivals import Gone, Heard, Sound, States, Told
+from pytest_voicebench.agents.livekit_room.pace import Pace
 from pytest_voicebench.agents.livekit_room.state import RoomState
 from pytest_voicebench.agents.protocol import AgentAudio, Fault, ToolRan, Transcript
 from pytest_voicebench.audio import RATE_HZ
@@ -146,6 +147,28 @@ def test_calls_are_taken_from_the_session_as_on_a_console(source, recorded):
 def test_an_error_that_ends_the_session_is_told():
     (fault,) = take(room(), Told(message=event(error=pb.AgentSessionEvent.Error(message="x recoverable=False"))))
     assert fault == Fault(kind="infrastructure", message="the agent's session reports: x recoverable=False")
+
+
+def sent(blocks, times):
+    """Which of the blocks (loud or not) are sent at these times."""
+    pace = Pace(48_000)
+    level = {True: 3000, False: 0}
+    return [pace.takes(np.full(960, level[loud], np.int16), at) for loud, at in zip(blocks, times, strict=True)]
+
+
+def test_blocks_in_time_are_all_sent():
+    assert all(sent([False] * 50, [0.02 * i for i in range(50)]))
+
+
+def test_after_a_stall_silence_is_left_out_until_nothing_too_much_waits():
+    burst = sent([False] * 25, [1.0] * 25)
+    assert burst == [True] * 5 + [False] * 20
+    assert sent([False] * 26, [1.0] * 25 + [1.04])[-1]
+
+
+def test_speech_is_sent_however_much_waits_and_the_silence_after_it_catches_up():
+    at = [1.0] * 25 + [1.02] * 5
+    assert sent([True] * 25 + [False] * 5, at) == [True] * 25 + [False] * 5
 
 
 FRAME = pb.AgentSessionMessage.ConsoleIO.AudioFrame(data=b"\1\0" * 9, sample_rate=48_000, num_channels=1)

@@ -34,7 +34,7 @@ class RoomLine:
 
     async def send(self, audio: Audio) -> None:
         """One block of 48 kHz PCM."""
-        await self._seat.send(audio.samples.astype("<i2", copy=False).tobytes())
+        await self._seat.send(audio.samples)
 
     async def receive(self) -> AsyncIterator[AgentEvent]:
         """Events until the agent hangs up. An agent or a room that is lost is a Fault."""

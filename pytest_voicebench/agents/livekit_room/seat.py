@@ -11,10 +11,11 @@ import numpy as np
 
 from pytest_voicebench.agents.livekit.messages import LARGEST_MESSAGE, WIRE_HZ, as_json
 from pytest_voicebench.agents.livekit_room.arrivals import Arrival, Gone, Heard, Sound, States, Told
+from pytest_voicebench.agents.livekit_room.pace import WAITING_S, Pace
 from pytest_voicebench.agents.livekit_room.service import Server
 from pytest_voicebench.agents.wire import Unreachable
 from pytest_voicebench.agents.wire_log import WireLog
-from pytest_voicebench.audio import RATE_HZ
+from pytest_voicebench.audio import RATE_HZ, Samples
 
 if TYPE_CHECKING:
     import livekit.rtc as rtc
@@ -26,8 +27,6 @@ JOIN_S = 20.0
 """From the first byte to a seat; the client itself tries several ways."""
 LEAVE_S = 3.0
 FRAME_MS = 20
-QUEUE_MS = 100
-"""What waits to be sent at most: the engine keeps the pace."""
 
 _HUNG_UP = ("CLIENT_INITIATED", "ROOM_DELETED", "PARTICIPANT_REMOVED")
 """How an agent ends a call: it leaves, deletes the room, or sends the caller out."""
@@ -53,6 +52,7 @@ class Seat:
         self._track: str | None = None
         self._source: rtc.AudioSource | None = None
         self._left = False
+        self._pace = Pace(WIRE_HZ)
 
     @property
     def has_agent(self) -> bool:
@@ -67,7 +67,7 @@ class Seat:
         try:
             async with asyncio.timeout(JOIN_S):
                 await self._room.connect(server.url, server.token(room))
-                self._source = rtc.AudioSource(WIRE_HZ, 1, queue_size_ms=QUEUE_MS)
+                self._source = rtc.AudioSource(WIRE_HZ, 1, queue_size_ms=round(WAITING_S * 1000))
                 track = rtc.LocalAudioTrack.create_audio_track("caller", self._source)
                 options = rtc.TrackPublishOptions(source=rtc.TrackSource.SOURCE_MICROPHONE, dtx=False, red=False)
                 await self._room.local_participant.publish_track(track, options)
@@ -79,16 +79,19 @@ class Seat:
         self._spawn(self._read_sessions())
         self._log.note("the caller is in the room, and the user's track is published")
 
-    async def send(self, pcm: bytes) -> None:
-        """One block: mono PCM16 at WIRE_HZ, little-endian. In a room that is lost nothing happens."""
+    async def send(self, samples: Samples) -> None:
+        """One block of the user's voice at WIRE_HZ. In a room that is lost nothing happens."""
         import livekit.rtc as rtc
 
         if self._source is None or self._left:
             return
+        if not self._pace.takes(samples, asyncio.get_running_loop().time()):
+            self._log.note("a block of silence is left out, to catch up")
+            return
+        pcm = samples.astype("<i2", copy=False).tobytes()
         self._log.sent_as(f'{{"user_track":"<{len(pcm)} bytes, {WIRE_HZ} Hz>"}}')
-        frame = rtc.AudioFrame(pcm, WIRE_HZ, 1, len(pcm) // 2)
         with suppress(Exception):  # what became of the room, arriving says; the library raises bare exceptions
-            await self._source.capture_frame(frame)
+            await self._source.capture_frame(rtc.AudioFrame(pcm, WIRE_HZ, 1, len(samples)))
 
     async def next(self) -> Arrival:
         """What arrives next."""

@@ -149,26 +149,39 @@ def test_an_error_that_ends_the_session_is_told():
     assert fault == Fault(kind="infrastructure", message="the agent's session reports: x recoverable=False")
 
 
-def sent(blocks, times):
-    """Which of the blocks (loud or not) are sent at these times."""
+def sent(levels, times):
+    """Which blocks of these levels are sent at these times; 0.5 s of silence went before, in time."""
     pace = Pace(48_000)
-    level = {True: 3000, False: 0}
-    return [pace.takes(np.full(960, level[loud], np.int16), at) for loud, at in zip(blocks, times, strict=True)]
+    for i in range(25):
+        pace.takes(np.zeros(960, np.int16), 0.02 * i)
+    return [pace.takes(np.full(960, level, np.int16), at) for level, at in zip(levels, times, strict=True)]
+
+
+def in_time(blocks):
+    return [1.0 + 0.02 * i for i in range(blocks)]
 
 
 def test_blocks_in_time_are_all_sent():
-    assert all(sent([False] * 50, [0.02 * i for i in range(50)]))
+    assert all(sent([0] * 50 + [3000] * 50 + [0] * 50, in_time(150)))
 
 
-def test_after_a_stall_silence_is_left_out_until_nothing_too_much_waits():
-    burst = sent([False] * 25, [1.0] * 25)
-    assert burst == [True] * 5 + [False] * 20
-    assert sent([False] * 26, [1.0] * 25 + [1.04])[-1]
+def test_after_a_stall_silence_is_left_out_while_too_much_waits():
+    assert sent([0] * 25, [1.0] * 25) == [True] * 5 + [False] * 20
+    assert sent([0] * 26, [1.0] * 25 + [1.04])[-1]
 
 
-def test_speech_is_sent_however_much_waits_and_the_silence_after_it_catches_up():
-    at = [1.0] * 25 + [1.02] * 5
-    assert sent([True] * 25 + [False] * 5, at) == [True] * 25 + [False] * 5
+def test_speech_is_sent_however_much_waits_and_the_pause_after_it_catches_up():
+    assert sent([3000] * 25 + [0] * 30, [1.0] * 55) == [True] * 35 + [False] * 20
+
+
+def test_a_short_weak_sound_within_a_word_is_no_pause():
+    assert all(sent(([3000] * 3 + [100] * 9) * 5, [1.0] * 60))
+
+
+@pytest.mark.parametrize(("noise", "kept"), [(250, 10), (400, 30)])
+def test_a_pause_with_the_rooms_noise_is_one_where_that_is_far_below_the_voice(noise, kept):
+    blocks = sent([3000] * 25 + [noise] * 30, [1.0] * 55)
+    assert sum(blocks) == 25 + kept
 
 
 FRAME = pb.AgentSessionMessage.ConsoleIO.AudioFrame(data=b"\1\0" * 9, sample_rate=48_000, num_channels=1)

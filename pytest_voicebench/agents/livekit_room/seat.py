@@ -86,7 +86,7 @@ class Seat:
         if self._source is None or self._left:
             return
         if not self._pace.takes(samples, asyncio.get_running_loop().time()):
-            self._log.note("a block of silence is left out, to catch up")
+            self._log.note("a block of a pause is left out, to catch up")
             return
         pcm = samples.astype("<i2", copy=False).tobytes()
         self._log.sent_as(f'{{"user_track":"<{len(pcm)} bytes, {WIRE_HZ} Hz>"}}')

@@ -26,6 +26,9 @@ STATE_ATTRIBUTE = "lk.agent.state"
 JOIN_S = 20.0
 """From the first byte to a seat; the client itself tries several ways."""
 LEAVE_S = 3.0
+CUSHION_S = 0.04
+"""Silence before the first block: without it a track runs dry whenever a block is a little late, and the voice breaks
+(seven times in ten seconds of a tone; with it, never)."""
 FRAME_MS = 20
 
 _HUNG_UP = ("CLIENT_INITIATED", "ROOM_DELETED", "PARTICIPANT_REMOVED")
@@ -52,6 +55,7 @@ class Seat:
         self._track: str | None = None
         self._source: rtc.AudioSource | None = None
         self._left = False
+        self._began = False
         self._pace = Pace(WIRE_HZ)
 
     @property
@@ -81,10 +85,17 @@ class Seat:
 
     async def send(self, samples: Samples) -> None:
         """One block of the user's voice at WIRE_HZ. In a room that is lost nothing happens."""
-        import livekit.rtc as rtc
-
         if self._source is None or self._left:
             return
+        if not self._began:
+            self._began = True
+            await self._put(np.zeros(round(CUSHION_S * WIRE_HZ), np.int16))
+        await self._put(samples)
+
+    async def _put(self, samples: Samples) -> None:
+        import livekit.rtc as rtc
+
+        assert self._source is not None
         if not self._pace.takes(samples, asyncio.get_running_loop().time()):
             self._log.note("a block of a pause is left out, to catch up")
             return

@@ -19,6 +19,7 @@ from suites_for_pytest import command, environment, latest_run, scenario_yaml, w
 
 from pytest_voicebench.agents.protocol import AgentAudio
 from pytest_voicebench.audio import RATE_HZ
+from pytest_voicebench.result_files import read_results
 from pytest_voicebench.runner import Runner
 from tests.servers.livekit_server import KEY, SECRET, livekit_server, worker
 from tests.servers.openai_script import Call, Say, Script, recite
@@ -241,7 +242,8 @@ def test_no_artifact_of_a_run_holds_the_secret(rooms, tmp_path):
             timeout=DEADLINE_S,
         )
     text = done.stdout + done.stderr
-    assert done.returncode == 0, text[-4000:]
+    (result,) = read_results(latest_run(tmp_path)).results
+    assert result.outcome in ("passed", "failed"), text[-4000:]  # the double's tone may be speech to Silero, or not
     assert SECRET not in text
     files = [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".flac"]
     assert {"events.jsonl", "summary.json", "junit.xml", "conversation.json"} <= {path.name for path in files}

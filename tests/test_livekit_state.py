@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from livekit.protocol.agent_pb import agent_session as pb
+from session_messages import begins, event, heard, ran, said, state, used
 
 from pytest_voicebench.agents.livekit.calls import ReportedCalls, read_output
 from pytest_voicebench.agents.livekit.messages import ConsoleBroken, framed, next_message, sound
@@ -49,44 +50,6 @@ def audio(seconds=1.0, rate_hz=48_000, channels=1, data=None):
     data = bytes([1, 0]) * round(seconds * rate_hz * channels) if data is None else data
     frame = IO.AudioFrame(data=data, sample_rate=rate_hz, num_channels=channels, samples_per_channel=0)
     return pb.AgentSessionMessage(audio_output=frame)
-
-
-def event(**fields):
-    return pb.AgentSessionMessage(event=pb.AgentSessionEvent(**fields))
-
-
-def state(new):
-    return event(agent_state_changed=pb.AgentSessionEvent.AgentStateChanged(new_state=new))
-
-
-def said(text, role=pb.ASSISTANT, interrupted=False):
-    message = pb.ChatMessage(role=role, content=[pb.ChatMessage.ChatContent(text=text)], interrupted=interrupted)
-    item = pb.ChatContext.ChatItem(message=message)
-    return event(conversation_item_added=pb.AgentSessionEvent.ConversationItemAdded(item=item))
-
-
-def heard(text, is_final):
-    told = pb.AgentSessionEvent.UserInputTranscribed(transcript=text, is_final=is_final)
-    return event(user_input_transcribed=told)
-
-
-def begins(call_id, name, arguments="{}"):
-    updated = pb.AgentSessionEvent.ToolExecutionUpdated
-    call = pb.FunctionCall(call_id=call_id, name=name, arguments=arguments)
-    return event(tool_execution_updated=updated(started=updated.Started(function_call=call)))
-
-
-def ran(*calls):
-    """Calls as (id, name, arguments, output), the output None where there is none."""
-    made = [pb.FunctionCall(call_id=c[0], name=c[1], arguments=c[2]) for c in calls]
-    outputs = [pb.FunctionCallOutput(call_id=c[0], name=c[1], output=c[3]) for c in calls if c[3] is not None]
-    executed = pb.AgentSessionEvent.FunctionToolsExecuted(function_calls=made, function_call_outputs=outputs)
-    return event(function_tools_executed=executed)
-
-
-def used(**models):
-    usage = pb.AgentSessionUsage(model_usage=[pb.ModelUsage(**{kind: counts}) for kind, counts in models.items()])
-    return event(session_usage_updated=pb.AgentSessionEvent.SessionUsageUpdated(usage=usage))
 
 
 def test_the_agent_listens_when_it_says_so_and_no_other_state_will_do():

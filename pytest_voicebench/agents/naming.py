@@ -30,6 +30,7 @@ SHIPPED: Mapping[str, str] = {
     "gpt-realtime": "pytest_voicebench.agents.openai_realtime:GptRealtime",
     "grok": "pytest_voicebench.agents.openai_realtime:Grok",
     "livekit": "pytest_voicebench.agents.livekit:LiveKit",
+    "livekit-room": "pytest_voicebench.agents.livekit_room:LiveKitRoom",
     "local": "pytest_voicebench.agents.local:LocalAgent",
     "minicpm-o": "pytest_voicebench.agents.omni:MiniCpmO",
     "moshi": "pytest_voicebench.agents.moshi:Moshi",

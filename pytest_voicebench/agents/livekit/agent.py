@@ -29,7 +29,7 @@ from pytest_voicebench.conversation import AgentInfo
 LEAVE_S = 10.0
 """What the engine allows above the start's own timeout, so that the reason is told and the process ended."""
 
-_SOURCES = ("both", "host", "session")
+SOURCES = ("both", "host", "session")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,8 +56,8 @@ class LiveKit:
             raise ValueError(f"entry must be the file that defines the agent's AgentServer: no file {self.entry!r}")
         if flaw := python_flaw(self.python) or _args_flaw(self.args) or start_timeout_flaw(self.start_timeout_s):
             raise ValueError(flaw)
-        if self.tools not in _SOURCES:
-            raise ValueError(f"tools must be {' or '.join(_SOURCES)}, not {self.tools!r}")
+        if self.tools not in SOURCES:
+            raise ValueError(f"tools must be {' or '.join(SOURCES)}, not {self.tools!r}")
         if self.tools != "session" and (flaw := address_flaw()):
             raise ValueError(f"{flaw} (or tools=session, where the agent's own tools answer)")
 

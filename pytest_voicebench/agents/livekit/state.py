@@ -21,7 +21,7 @@ NOT_RECOVERABLE = "recoverable=False"
 
 
 @dataclass(slots=True)
-class _Speech:
+class Speech:
     """One stretch of the agent's sound, from its first frame to the flush or clear that ends it."""
 
     item_id: str
@@ -41,7 +41,7 @@ class ConsoleState:
     calls: ReportedCalls
     listening: bool = False
     """Whether the session has said once that the agent listens; sound that comes before is dropped by it."""
-    _speeches: list[_Speech] = field(default_factory=list)
+    _speeches: list[Speech] = field(default_factory=list)
     _made: int = 0
     _texts: int = 0
     _user_texts: int = 0
@@ -89,11 +89,11 @@ class ConsoleState:
         self._plays_until_s = max(self._plays_until_s, self.now_s()) + len(samples) / max(1, rate_hz)
         return [AgentAudio(item_id=speech.item_id, audio=Audio(samples=samples, rate_hz=rate_hz))]
 
-    def _current(self) -> _Speech:
+    def _current(self) -> Speech:
         """The speech that sound belongs to; a new one after a flush or clear."""
         if not self._speeches or self._speeches[-1].ended:
             self._made += 1
-            self._speeches.append(_Speech(f"speech_{self._made}"))
+            self._speeches.append(Speech(f"speech_{self._made}"))
         return self._speeches[-1]
 
     def _flush(self) -> list[AgentEvent]:
@@ -149,7 +149,7 @@ class ConsoleState:
             Transcript(speaker="agent", text=text, item_id=None if speech and item.message.interrupted else item_id)
         ]
 
-    def _spoken(self) -> _Speech | None:
+    def _spoken(self) -> Speech | None:
         """The latest speech that has ended, else the current one; it and what came before get no other text."""
         at = next((i for i in reversed(range(len(self._speeches))) if self._speeches[i].ended), 0)
         if not self._speeches:

@@ -1,0 +1,71 @@
+"""An open call in a room: blocks go out on the user's track, what arrives and the tool host's calls become events."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+
+from pytest_voicebench.agents.livekit_room.arrivals import Gone
+from pytest_voicebench.agents.livekit_room.seat import Seat
+from pytest_voicebench.agents.livekit_room.service import Server
+from pytest_voicebench.agents.livekit_room.state import RoomState
+from pytest_voicebench.agents.protocol import AgentEvent, Fault, Ready, ToolCall, ToolResult, Unsupported
+from pytest_voicebench.agents.tool_host import ToolHost, with_calls
+from pytest_voicebench.audio import Audio
+
+
+class RoomLine:
+    """Passes on; decides nothing itself. `host` is None where the agent runs its own tools."""
+
+    def __init__(self, seat: Seat, state: RoomState, server: Server, host: ToolHost | None) -> None:
+        self._seat = seat
+        self._state = state
+        self._server = server
+        self._host = host
+        self._early: list[AgentEvent] = []
+
+    async def until_ready(self) -> Gone | None:
+        """Wait until the agent listens and receives the user's track; Gone where that will never be."""
+        while not self._state.is_ready:
+            arrival = await self._seat.next()
+            if isinstance(arrival, Gone):
+                return arrival
+            self._early += self._state.take_arrival(arrival)
+        return None
+
+    async def send(self, audio: Audio) -> None:
+        """One block of 48 kHz PCM."""
+        await self._seat.send(audio.samples)
+
+    async def receive(self) -> AsyncIterator[AgentEvent]:
+        """Events until the agent hangs up. An agent or a room that is lost is a Fault."""
+        yield Ready()
+        events = self._events()
+        async for event in with_calls(events, self._host) if self._host else events:
+            if isinstance(event, ToolCall):
+                self._state.calls.came_to_host(event.name, event.arguments)
+            yield self._scrubbed(event) if isinstance(event, Fault) else event
+
+    async def _events(self) -> AsyncIterator[AgentEvent]:
+        for event in self._early:
+            yield event
+        while not isinstance(arrival := await self._seat.next(), Gone):
+            for event in self._state.take_arrival(arrival):
+                yield event
+        if arrival.why is not None:
+            yield Fault(kind="infrastructure", message=arrival.why)
+
+    def _scrubbed(self, fault: Fault) -> Fault:
+        text = self._server.scrub(fault.message)
+        return Fault(kind=fault.kind, message=self._host.secret.scrub(text) if self._host else text)
+
+    async def answer(self, results: Sequence[ToolResult]) -> None:
+        """Complete the requests that wait for these results."""
+        if self._host is not None:
+            self._host.answer(results)
+
+    async def played(self, item_id: str, seconds: float) -> None:
+        """Nothing is told: sound comes in real time, and the agent reckons by its own clock."""
+
+    async def inject(self, text: str) -> None:
+        """Raises Unsupported: a text makes the agent answer."""
+        raise Unsupported("a LiveKit session takes no text into its context without answering it")

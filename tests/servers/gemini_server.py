@@ -11,7 +11,6 @@ import asyncio
 import base64
 import http
 import json
-import os
 import re
 import sys
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -29,6 +28,7 @@ from tests.servers.gemini_script import GeminiScript, read_spelling, unknown_fie
 from tests.servers.gemini_session import INPUT_HZ, GeminiSession
 from tests.servers.in_thread import in_thread
 from tests.servers.openai_script import recite
+from tests.servers.running import agent_behind, until_input_closes
 
 Json = Any
 
@@ -167,17 +167,9 @@ def gemini_server(script: GeminiScript | None = None, open_line=None, **more):
 
 
 async def main(agent_text: str, suite: Path | None) -> None:
-    """Serve until standard input closes. Who measures goes first: recognition must not make its blocks late."""
-    os.nice(10)
-    from pytest_voicebench.agents.naming import build_agent, parse_agent
-    from pytest_voicebench.loading import load_suite
-
-    tools = dict(load_suite(suite).info.tools) if suite else {}
-    agent = build_agent(parse_agent(agent_text), None)
-    double = GeminiDouble(script=GeminiScript(), open_line=agent.connect, input_hz=agent.info.input_hz, tools=tools)
-    async with listen(double):
-        print(double.port, flush=True)
-        await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+    """Serve until standard input closes."""
+    double = GeminiDouble(script=GeminiScript(), **agent_behind(agent_text, suite))
+    await until_input_closes(double, listen(double))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ import numpy as np
 from websockets.exceptions import ConnectionClosed
 
 from pytest_voicebench.agents.protocol import AgentAudio, PlaybackClear, ToolCall, ToolResult, Transcript
-from pytest_voicebench.audio import RATE_HZ, Audio, StreamResampler, resample
+from pytest_voicebench.audio import RATE_HZ, resample
+from tests.servers.blocks import Blocks
 from tests.servers.gemini_script import GeminiScript, snake
 from tests.servers.openai_script import setup_of
 from tests.servers.turn_taking import TurnTaking
@@ -50,8 +51,7 @@ class GeminiSession:
         self.late: list[str] = []
         self.item = self.words = ""
         self.cut_items: set[str] = set()
-        self.unheard = np.zeros(0, np.int16)
-        self.resampler = StreamResampler(INPUT_HZ, double.input_hz)
+        self.blocks = Blocks(INPUT_HZ, double.input_hz)
         detection = setup.get("realtimeInputConfig", {}).get("automaticActivityDetection", {})
         self.taking = TurnTaking(INPUT_HZ, detection.get("silenceDurationMs", 500))
         self.told_leaving = False
@@ -119,11 +119,8 @@ class GeminiSession:
     async def pass_on(self, samples: np.ndarray) -> None:
         if self.line is None:
             return
-        size = self.double.input_hz // 50
-        self.unheard = np.concatenate([self.unheard, self.resampler.feed(samples)])
-        while len(self.unheard) >= size:
-            block, self.unheard = self.unheard[:size], self.unheard[size:]
-            await self.line.send(Audio(samples=block, rate_hz=self.double.input_hz))
+        for block in self.blocks.of(samples):
+            await self.line.send(block)
 
     async def end_turn(self) -> None:
         self.turns += 1

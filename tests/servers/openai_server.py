@@ -26,6 +26,7 @@ from pytest_voicebench.audio import RATE_HZ
 from tests.servers.in_thread import in_thread
 from tests.servers.openai_script import Script, recite
 from tests.servers.openai_session import Session
+from tests.servers.running import agent_behind, until_input_closes
 
 Json = Any
 
@@ -121,17 +122,9 @@ def openai_process(agent: str, suite: Path | None = None, module: str = __name__
 
 
 async def main(agent_text: str, suite: Path | None, **more: Any) -> None:
-    """Serve until standard input closes. Who measures goes first: recognition must not make its blocks late."""
-    os.nice(10)
-    from pytest_voicebench.agents.naming import build_agent, parse_agent
-    from pytest_voicebench.loading import load_suite
-
-    tools = dict(load_suite(suite).info.tools) if suite else {}
-    agent = build_agent(parse_agent(agent_text), None)
-    double = Double(script=Script(), open_line=agent.connect, input_hz=agent.info.input_hz, tools=tools, **more)
-    async with listen(double):
-        print(double.port, flush=True)
-        await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+    """Serve until standard input closes."""
+    double = Double(script=Script(), **agent_behind(agent_text, suite), **more)
+    await until_input_closes(double, listen(double))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,8 @@ import numpy as np
 
 from pytest_voicebench.agents.protocol import AgentAudio, PlaybackClear, ToolCall, ToolResult
 from pytest_voicebench.agents.twilio.mulaw import RATE_HZ, decode_mulaw, encode_mulaw
-from pytest_voicebench.audio import Audio, StreamResampler, resample
+from pytest_voicebench.audio import resample
+from tests.servers.blocks import Blocks
 from tests.servers.openai_script import setup_of
 from tests.servers.turn_taking import TurnTaking
 
@@ -70,8 +71,7 @@ class PhoneSession:
         self.clears = self.turns = self.pieces = 0
         self.sizes = cycle(self.script.sizes)
         self.taking = TurnTaking(rate_hz=RATE_HZ, silence_ms=SILENCE_MS)
-        self.resampler = StreamResampler(RATE_HZ, double.input_hz)
-        self.unheard = np.zeros(0, np.int16)
+        self.blocks = Blocks(RATE_HZ, double.input_hz)
         self.line: Any = None
         self.tools_url = ""
         self.results: list[tuple[str, int, Json]] = []  # of tools: name, status, body
@@ -172,11 +172,8 @@ class PhoneSession:
     async def pass_on(self, samples: np.ndarray) -> None:
         if self.line is None:
             return
-        size = self.double.input_hz // 50
-        self.unheard = np.concatenate([self.unheard, self.resampler.feed(samples)])
-        while len(self.unheard) >= size:
-            block, self.unheard = self.unheard[:size], self.unheard[size:]
-            await self.line.send(Audio(samples=block, rate_hz=self.double.input_hz))
+        for block in self.blocks.of(samples):
+            await self.line.send(block)
 
     async def end_turn(self) -> None:
         self.turns += 1

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from pytest_voicebench.agents.protocol import AgentAudio, PlaybackClear, ToolCall, ToolResult, Transcript
-from pytest_voicebench.audio import Audio, StreamResampler, resample
+from pytest_voicebench.audio import resample
+from tests.servers.blocks import Blocks
 from tests.servers.openai_script import setup_of
 from tests.servers.turn_taking import TurnTaking
 from tests.servers.ultravox_script import UltravoxScript, seconds
@@ -52,8 +53,7 @@ class UltravoxSession:
         self.input_hz = medium["inputSampleRate"]
         self.output_hz = medium.get("outputSampleRate", self.input_hz)
         self.ahead_s = medium.get("clientBufferSizeMs", 60) / 1000
-        self.unheard = np.zeros(0, np.int16)
-        self.resampler = StreamResampler(self.input_hz, double.input_hz)
+        self.blocks = Blocks(self.input_hz, double.input_hz)
         # its real detection has models of its own beside the delay; by loudness alone a pause would end a turn
         delay_ms = seconds(asked.get("vadSettings", {}).get("turnEndpointDelay", "0.384s")) * 1000
         self.taking = TurnTaking(self.input_hz, max(500, delay_ms))
@@ -116,11 +116,8 @@ class UltravoxSession:
     async def pass_on(self, samples: np.ndarray) -> None:
         if self.line is None:
             return
-        size = self.double.input_hz // 50
-        self.unheard = np.concatenate([self.unheard, self.resampler.feed(samples)])
-        while len(self.unheard) >= size:
-            block, self.unheard = self.unheard[:size], self.unheard[size:]
-            await self.line.send(Audio(samples=block, rate_hz=self.double.input_hz))
+        for block in self.blocks.of(samples):
+            await self.line.send(block)
 
     async def end_turn(self) -> None:
         self.turns += 1

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pytest_voicebench.decisions import BaselineComparison, GateResult
 from pytest_voicebench.judgement import Judge
 from pytest_voicebench.official_summary import OfficialJudgedAgent, OfficialSummary
 from pytest_voicebench.timeline import RATE_HZ
@@ -306,6 +307,7 @@ class Summary:
 
     `stimulus` is synthetic, human or mixed; `notices` head every output. `official` holds the other score set, with the
     agents in the same order. `judge` has an entry for each judge that was asked about the run, never one for two.
+    `baseline` is None where none was given; `gates` has an entry for each gate and agent.
     """
 
     schema_version: int
@@ -320,3 +322,5 @@ class Summary:
     tables: tuple[Table, ...]
     official: OfficialSummary | None = None
     judge: tuple[JudgeSummary, ...] = ()
+    baseline: BaselineComparison | None = None
+    gates: tuple[GateResult, ...] = ()

@@ -156,7 +156,10 @@ def command(*args: str, plugins: Sequence[str] = XDIST) -> list[str]:
 
 def environment(**more: str) -> dict[str, str]:
     """The environment of that process: this package, and no plugin that is not named."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "COV"))}
+    # CI: there pytest tells failures whole in its short summary too.
+    kept = {
+        k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "COV")) and k not in ("CI", "BUILD_NUMBER")
+    }
     path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
     return kept | {"PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"} | more
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 from collections.abc import Iterable
 from datetime import date
 
@@ -367,6 +368,7 @@ def test_usage_is_flat_and_cancelled_responses_cost_too():
     assert usage_counts(usage) == counts
     assert Usage(counts=counts) in Session().told(done(status="cancelled", usage=usage))
     assert usage_counts(None) == usage_counts([1]) == {}
+    assert usage_counts({"a": math.inf, "b": 10**400, "c": True, "d": 1.5}) == {"d": 1.5}
 
 
 def setup():

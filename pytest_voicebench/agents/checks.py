@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from numbers import Real
 from typing import Any, get_args
 
 import numpy as np
@@ -52,7 +53,7 @@ def _text_flaw(event: Any) -> str | None:
             return None
         case ToolCall():
             return "ToolCall: call_id and name must be text, arguments JSON text or a dict, response_id text or None"
-        case ToolRan(call_id=str(), name=str(), arguments=str() | dict(), took_s=took_s) if _is_count("took_s", took_s):
+        case ToolRan(call_id=str(), name=str(), arguments=str() | dict(), took_s=took_s) if is_count(took_s):
             return None
         case ToolRan():
             return "ToolRan: call_id and name must be text, arguments JSON text or a dict, took_s a finite number"
@@ -62,7 +63,9 @@ def _text_flaw(event: Any) -> str | None:
             return f"Transcript: text must be text and speaker user or agent, not {speaker!r}"
         case TurnEnd(response_id=response_id) if not isinstance(response_id, str | None):
             return f"TurnEnd: response_id must be text or None, not {response_id!r}"
-        case Usage(counts=counts) if not all(_is_count(name, value) for name, value in counts.items()):
+        case Usage(counts=counts) if not all(
+            isinstance(name, str) and is_count(value) for name, value in counts.items()
+        ):
             return "Usage: counts must be finite numbers by name"
         case Fault(kind=kind, message=message) if kind not in ("infrastructure", "agent") or not isinstance(
             message, str
@@ -71,10 +74,11 @@ def _text_flaw(event: Any) -> str | None:
     return None
 
 
-def _is_count(name: object, value: Any) -> bool:
+def is_count(value: Any) -> bool:
+    """Whether it is a finite number: JSON has no infinity, but Python reads it, and integers that no float can hold."""
     try:
-        return isinstance(name, str) and math.isfinite(value)
-    except (TypeError, OverflowError):
+        return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:
         return False
 
 

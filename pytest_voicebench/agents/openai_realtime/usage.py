@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pytest_voicebench.agents.checks import is_count
+
 Json = Any
 
 
 def usage_counts(usage: Json, prefix: str = "") -> dict[str, float]:
-    """All counts by name; empty for anything that holds none."""
+    """All counts by name; empty for anything that holds none. What is no finite number is no count."""
     return dict(_counts(usage, prefix)) if isinstance(usage, Mapping) else {}
 
 
@@ -17,5 +19,5 @@ def _counts(usage: Mapping[str, Json], prefix: str) -> Iterator[tuple[str, float
     for name, value in usage.items():
         if isinstance(value, Mapping):
             yield from _counts(value, prefix + name.removesuffix("token_details").removesuffix("tokens_details"))
-        elif isinstance(value, int | float) and not isinstance(value, bool):
+        elif is_count(value):
             yield f"{prefix}{name}", value

@@ -1,9 +1,10 @@
 """Whole runs over the wire: `python -m benchmarks.over_the_wire [--first N] [--at-once N] [AGENT ...]`.
 
-Each hosted agent's double has the `local` agent behind it, in a process of its own. The same scenarios are held with
-`local` in this process and over the wire. Printed for each agent: how many items have the same scores of tools, and by
-how much first responses differ; items whose response came over 70 ms (one block and 50 ms) later or earlier are held
-once more, alone, which tells load from the wire. Ends with 1 where a score of tools differs.
+Each hosted agent's double has the `local` agent behind it, in a process of its own. The same scenarios are held over
+the wire, and with `local` in this process, which is sent the user's speech at the rate that the wire takes. Printed
+for each agent: how many items have the same scores of tools, and by how much first responses differ; items whose
+response came over 70 ms (one block and 50 ms) later or earlier are held once more, alone, which tells load from the
+wire. Ends with 1 where a score of tools differs.
 """
 
 from __future__ import annotations
@@ -47,16 +48,18 @@ def main() -> int:
     items = _items(asked.first)
     least = len(items) if asked.alike is None else asked.alike
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        expected = _hold(items, ["local"], [], Path(folder, "local"))["local"]
-        print(f"{len(items)} items; local itself passes {sum(r.outcome == 'passed' for r in expected.values())}")
+        expected: dict[int, Runs] = {}
         groups = [asked.agents] if asked.together else [[name] for name in asked.agents]
         alike = []
         for names in groups:
             agents = {name: stack.enter_context(double_process(name, SUITE / "travel.yaml")) for name in names}
             held = _hold(items, list(agents.values()), asked.pytest, Path(folder, names[0]))
             for name, agent in agents.items():
+                hz = next(iter(held[name].values())).agent.input_hz
+                if hz not in expected:
+                    expected[hz] = _local(items, hz, Path(folder))
                 alone = None if asked.together else Path(folder, f"{name}_alone")
-                alike.append(_compared(name, agent, items, expected, held[name], alone))
+                alike.append(_compared(name, agent, items, expected[hz], held[name], alone))
     return 0 if min(alike) >= least else 1
 
 
@@ -85,6 +88,13 @@ def _items(first: int | None) -> list[str]:
     ]
     step = 1 if first is None else max(1, len(found) // first)
     return found[::step][:first]
+
+
+def _local(items: Sequence[str], hz: int, folder: Path) -> Runs:
+    found = _hold(items, [f"local,input_hz={hz}"], [], folder / f"local_{hz}")["local"]
+    passed = sum(result.outcome == "passed" for result in found.values())
+    print(f"\n{len(items)} items; local itself, sent {hz} Hz, passes {passed}")
+    return found
 
 
 def _compared(name: str, agent: str, items: Sequence[str], expected: Runs, held: Runs, alone_in: Path | None) -> int:

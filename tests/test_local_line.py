@@ -88,7 +88,9 @@ class Talk:
         receiver = asyncio.create_task(self._receive(line))
         for seconds, speaks in sounds:
             for _ in range(round(seconds * 50)):
-                await line.send(Audio(samples=np.full(320, 3000 if speaks else 0, np.int16), rate_hz=16000))
+                hz = self.settings.input_hz
+                sound = np.full(hz // 50, 3000 if speaks else 0, np.int16)
+                await line.send(Audio(samples=sound, rate_hz=hz))
                 await asyncio.sleep(0.02)
         await line.close()
         await receiver
@@ -116,6 +118,26 @@ def test_a_request_is_heard_called_and_answered_once():
     assert len(talk.voice.said) == 1
     assert sum(len(e.audio.samples) for _, e in talk.of(AgentAudio)) == 32000
     assert [e.text for _, e in talk.of(Transcript)] == [FLIGHT, talk.voice.said[0]]
+
+
+@pytest.mark.parametrize("hz", [8000, 24000, 48000])
+def test_a_line_of_another_rate_is_heard_some_milliseconds_later(hz):
+    here, there = (Talk(FLIGHT, input_hz=rate).hold((0.5, False), (2.0, True), (8.0, False)) for rate in (16000, hz))
+    assert there.calls == here.calls
+    assert 0 <= there.of(AgentAudio)[0][0] - here.of(AgentAudio)[0][0] <= 0.061  # the filter is longest at 8 kHz
+    assert there.recognizer.heard_s == pytest.approx(here.recognizer.heard_s, abs=0.04)
+
+
+def test_sound_of_a_rate_that_was_not_agreed_is_refused():
+    line = LocalLine(
+        Setup(conversation_id="c", instructions="", tools=TOOLS, today=date(2026, 4, 6)),
+        settings_from({"input_hz": "24000"}),
+        Hearing(settings_from({}), LoudIsSpeech()),
+        Told(),
+        Hum(),
+    )
+    with pytest.raises(ValueError, match="agent local hears 24000 Hz, not 16000 Hz"):
+        asyncio.run(line.send(Audio(samples=np.zeros(320, np.int16), rate_hz=16000)))
 
 
 def test_the_reply_comes_after_the_silence_and_the_declared_costs():

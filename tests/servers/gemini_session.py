@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from websockets.exceptions import ConnectionClosed
 
+from pytest_voicebench.agents.blocks import Blocks
 from pytest_voicebench.agents.protocol import AgentAudio, PlaybackClear, ToolCall, ToolResult, Transcript
 from pytest_voicebench.audio import RATE_HZ, resample
-from tests.servers.blocks import Blocks
 from tests.servers.gemini_script import GeminiScript, snake
 from tests.servers.openai_script import setup_of
 from tests.servers.turn_taking import TurnTaking

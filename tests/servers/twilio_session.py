@@ -13,10 +13,10 @@ from typing import Any
 import aiohttp
 import numpy as np
 
+from pytest_voicebench.agents.blocks import Blocks
 from pytest_voicebench.agents.protocol import AgentAudio, PlaybackClear, ToolCall, ToolResult
 from pytest_voicebench.agents.twilio.mulaw import RATE_HZ, decode_mulaw, encode_mulaw
 from pytest_voicebench.audio import resample
-from tests.servers.blocks import Blocks
 from tests.servers.openai_script import setup_of
 from tests.servers.turn_taking import TurnTaking
 

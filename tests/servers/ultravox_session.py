@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from pytest_voicebench.agents.blocks import Blocks
 from pytest_voicebench.agents.protocol import AgentAudio, PlaybackClear, ToolCall, ToolResult, Transcript
 from pytest_voicebench.audio import resample
-from tests.servers.blocks import Blocks
 from tests.servers.openai_script import setup_of
 from tests.servers.turn_taking import TurnTaking
 from tests.servers.ultravox_script import UltravoxScript, seconds

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from pytest_voicebench.agents.detectors import SileroOnnx
-from pytest_voicebench.agents.hearing import INPUT_HZ, Hearing
+from pytest_voicebench.agents.hearing import Hearing
 from pytest_voicebench.agents.local.line import LocalLine
 from pytest_voicebench.agents.local.recognition import load_recognizer
 from pytest_voicebench.agents.local.settings import settings_from
@@ -34,7 +34,7 @@ class LocalAgent:
             model=f"whisper {model} + rules",
             transport="process",
             clock="virtual",
-            input_hz=INPUT_HZ,
+            input_hz=self._settings.input_hz,
             settings=self._settings.as_mapping(),
         )
 

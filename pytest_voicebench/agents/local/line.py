@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from pytest_voicebench.agents.blocks import Blocks
 from pytest_voicebench.agents.hearing import INPUT_HZ, Hearing
 from pytest_voicebench.agents.local.recognition import Transcriber
 from pytest_voicebench.agents.local.reply import reply_text
@@ -31,7 +32,7 @@ from pytest_voicebench.agents.protocol import (
     Usage,
 )
 from pytest_voicebench.agents.voice import Voice
-from pytest_voicebench.audio import Audio
+from pytest_voicebench.audio import Audio, Samples
 from pytest_voicebench.clock import VirtualTimeLoop
 
 Json = Any
@@ -89,6 +90,7 @@ class LocalLine:
         self._recognizer = recognizer
         self._voice = voice
         self._hearing = hearing
+        self._blocks = Blocks(settings.input_hz, INPUT_HZ)
         self._events: asyncio.Queue[AgentEvent | None] = asyncio.Queue()
         self._events.put_nowait(Ready())
         self._work: asyncio.Task[None] | None = None
@@ -97,11 +99,15 @@ class LocalLine:
         self._known: list[Known] = []
 
     async def send(self, audio: Audio) -> None:
-        """Hear one block. Raises ValueError if it is not at 16 kHz."""
-        if audio.rate_hz != INPUT_HZ:
-            raise ValueError(f"agent local hears {INPUT_HZ} Hz, not {audio.rate_hz} Hz")
+        """Hear a piece of sound. Raises ValueError if it is not at the rate of the settings."""
+        if audio.rate_hz != self._settings.input_hz:
+            raise ValueError(f"agent local hears {self._settings.input_hz} Hz, not {audio.rate_hz} Hz")
+        for block in self._blocks.of(audio.samples):
+            self._hear(block.samples)
+
+    def _hear(self, block: Samples) -> None:
         hearing, settings = self._hearing, self._settings
-        hearing.feed(audio.samples)
+        hearing.feed(block)
         if hearing.run_s > settings.barge_in_s:
             self._give_way()
         elif hearing.speech_s < settings.least_speech_s:

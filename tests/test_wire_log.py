@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from pytest_voicebench.agents import wire_log
 from pytest_voicebench.agents.credentials import Secret
@@ -108,3 +109,22 @@ def test_a_frame_of_audio_is_sent_and_logged_as_the_event_it_stands_for():
         one.sent_as(frame.shown(4))
         other.sent({"type": "append", "audio": "QUJD", "rate": 24000})
     assert one.lines(None) == other.lines(None)
+
+
+def test_audio_is_known_by_its_name_and_by_what_it_belongs_to(monkeypatch):
+    """Looking through 13,000 characters to see that they are base64 takes 0.04 ms, for each piece of each voice."""
+    monkeypatch.setattr(wire_log, "_BASE64", re.compile("(?!)"))  # finds nothing
+    log = WireLog(Times())
+    for letter in "AB":
+        log.received({"type": "response.output_audio.delta", "delta": letter * 200})
+    for letter in "AB":
+        log.received({"parts": [{"inlineData": {"mimeType": "audio/pcm;rate=24000", "data": letter * 200}}]})
+    assert [row["times"] for row in rows(log)] == [2, 2]
+
+
+def test_an_event_that_was_read_later_has_the_time_at_which_it_came():
+    log = WireLog(Times())
+    log.note("connected")
+    for at_s in (10.0, 10.02):
+        log.received({"type": "hello"}, at_s)
+    assert [(row["at_s"], row.get("until_s")) for row in rows(log)] == [(0.0, None), (0.0, 0.02)]

@@ -57,9 +57,9 @@ class WireLog:
         """An event that left."""
         self._add("sent", event)
 
-    def received(self, event: Json) -> None:
-        """An event that came in."""
-        self._add("received", event)
+    def received(self, event: Json, at_s: float | None = None) -> None:
+        """An event that came in: at that time of the loop's clock, else now. Its row stands where it was read."""
+        self._add("received", event, at_s)
 
     def sent_as(self, shown: str) -> None:
         """An event that left, as JSON text that holds neither audio nor anything secret."""
@@ -71,28 +71,28 @@ class WireLog:
         """Something that is no event: a connection, its end, a frame that could not be read."""
         self._add("note", text)
 
-    def _add(self, way: Way, event: Json) -> None:
+    def _add(self, way: Way, event: Json, at_s: float | None = None) -> None:
         if self._characters >= MOST_CHARACTERS:
             return
         last = self._rows[-1] if self._rows else None
         before, self._last_event = self._last_event, event
-        if last is not None and last.way == way and _shown_alike(event, before, ""):
-            last.times, last.until_s = last.times + 1, self.now_s()
+        if last is not None and last.way == way and _shown_alike(event, before, "", ""):
+            last.times, last.until_s = last.times + 1, self.now_s() if at_s is None else at_s
             return
         text = json.dumps(without_audio(event), ensure_ascii=True, separators=(",", ":"))
         for secret in self._secrets:
             text = secret.scrub(text)
-        self._enter(way, text)
+        self._enter(way, text, at_s)
 
-    def _enter(self, way: Way, text: str) -> None:
-        now_s, last = self.now_s(), self._rows[-1] if self._rows else None
+    def _enter(self, way: Way, text: str, at_s: float | None = None) -> None:
+        at_s, last = self.now_s() if at_s is None else at_s, self._rows[-1] if self._rows else None
         if last is not None and (last.way, last.text) == (way, text):
-            last.times, last.until_s = last.times + 1, now_s
+            last.times, last.until_s = last.times + 1, at_s
             return
         self._characters += len(text)
-        self._rows.append(_Row(now_s, way, text))
+        self._rows.append(_Row(at_s, way, text))
         if self._characters >= MOST_CHARACTERS:
-            self._rows.append(_Row(now_s, "note", '"the log is full: what follows is not recorded"'))
+            self._rows.append(_Row(at_s, "note", '"the log is full: what follows is not recorded"'))
 
     def lines(self, zero_s: float | None) -> tuple[str, ...]:
         """One JSON object a row: `at_s` from the first block of user audio (negative before it), way, event.
@@ -108,7 +108,7 @@ def _line(row: _Row, zero_s: float) -> str:
     return f'{{"at_s":{row.at_s - zero_s:.6f},"way":"{row.way}",{again}"event":{row.text}}}'
 
 
-def _shown_alike(event: Json, before: Json, name: str) -> bool:
+def _shown_alike(event: Json, before: Json, name: str, kind: str) -> bool:
     """Whether two events are surely shown alike, found out at a tenth of the cost of showing one.
 
     So it is with the user's audio, block after block. False means nothing: they have to be shown to be compared.
@@ -116,20 +116,32 @@ def _shown_alike(event: Json, before: Json, name: str) -> bool:
     if type(event) is not type(before):
         return False
     if type(event) is dict:
+        kind = _kind(event, kind)
         return (
             event is not before  # one that is used again was changed in between
             and event.keys() == before.keys()
-            and all(_shown_alike(inner, before[key], key) for key, inner in event.items())
+            and all(_shown_alike(inner, before[key], key, kind) for key, inner in event.items())
         )
     if type(event) is str and len(event) == len(before):
-        return event == before or (_is_audio(event, name, "") and _is_audio(before, name, ""))
+        return event == before or (_is_audio(event, name, kind) and _is_audio(before, name, kind))
     return type(event) in (int, float, bool, type(None)) and event == before
 
 
 def _is_audio(text: str, name: str, kind: str) -> bool:
+    """Whether a text is audio: by its name and what it belongs to, since looking through long ones takes time."""
     if name == "audio" or (name == "delta" and kind.endswith("audio.delta")):
         return True
+    if name == "data" and kind.startswith("audio/"):
+        return True
     return _BASE64.fullmatch(text) is not None
+
+
+def _kind(event: Mapping[str, Json], outer: str) -> str:
+    """What an object says it is, `response.output_audio.delta` or `audio/pcm`; else what it lies in."""
+    for name in ("type", "mimeType"):
+        if isinstance(event.get(name), str):
+            return str(event[name])
+    return outer
 
 
 def without_audio(event: Json) -> Json:
@@ -139,7 +151,7 @@ def without_audio(event: Json) -> Json:
 
 def _shown(value: Json, name: str, kind: str) -> Json:
     if isinstance(value, Mapping):
-        kind = value["type"] if isinstance(value.get("type"), str) else kind
+        kind = _kind(value, kind)
         return {
             str(key): HIDDEN if inner and _SECRET_NAME.fullmatch(str(key)) else _shown(inner, str(key), kind)
             for key, inner in value.items()

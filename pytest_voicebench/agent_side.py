@@ -26,6 +26,7 @@ from pytest_voicebench.agents.protocol import (
     Unsupported,
     Usage,
 )
+from pytest_voicebench.agents.turns import turns_of_this_loop
 from pytest_voicebench.audio import RATE_HZ, Audio
 from pytest_voicebench.clock import Clock
 from pytest_voicebench.conversation import Problem, to_seconds, to_ticks
@@ -116,8 +117,14 @@ class AgentSide:
             self.closed = True
             self.ready.set()
 
-    async def _handle(self, line: Line, event: AgentEvent) -> None:
+    def _arrived_ticks(self, line: Line) -> int:
+        """When the latest event happened: now, unless the line says that it arrived before and waited to be read."""
+        arrived_s: float | None = getattr(line, "arrived_s", None)
         now = self.clock.now_ticks()
+        return now if arrived_s is None else min(now, self.clock.ticks_at(arrived_s))
+
+    async def _handle(self, line: Line, event: AgentEvent) -> None:
+        now = self._arrived_ticks(line)
         match event:
             case Ready():
                 self.said_ready = True
@@ -152,6 +159,7 @@ class AgentSide:
     async def _run_call(self, line: Line, key: str, call: ToolCall) -> None:
         if latency_s := self.toolbox.latency_s(call.name):
             await asyncio.sleep(latency_s)
+        await turns_of_this_loop().take()  # what takes the call back may have come together with it
         if not self.calls.is_open(key):
             return
         try:

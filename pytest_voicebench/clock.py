@@ -157,6 +157,10 @@ class Clock:
         """Whole ticks since the start; 0 before it. Rounding hides the loop's float noise."""
         return 0 if self._zero_s is None else round((self._loop.time() - self._zero_s) * RATE_HZ)
 
+    def ticks_at(self, loop_s: float) -> int:
+        """The tick of a time of the loop's clock that has passed; 0 before the start."""
+        return 0 if self._zero_s is None else max(0, round((loop_s - self._zero_s) * RATE_HZ))
+
     async def until(self, ticks: int) -> None:
         """Wait for that tick; return at once if it has passed. Absolute, so that waits never add up to a drift."""
         if self._zero_s is None:

@@ -179,7 +179,11 @@ class ToolResult:
 
 @runtime_checkable
 class Line(Protocol):
-    """An open connection to an agent. What is derived from it has to say only `send` and `receive`."""
+    """An open connection to an agent. What is derived from it has to say only `send` and `receive`.
+
+    It may have a number `arrived_s`: when what the latest event is made of reached this machine, by the loop's clock.
+    Without one, and where it is None, an event happens when it is received, even if that had to wait for other work.
+    """
 
     async def send(self, audio: Audio) -> None:
         """Take one block of the user's audio, in real time, silence included, also while the agent speaks."""

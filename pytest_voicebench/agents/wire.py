@@ -13,12 +13,14 @@ from contextlib import asynccontextmanager
 from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
-from websockets.asyncio.client import ClientConnection, connect
+from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 from websockets.typing import Subprotocol
 
+from pytest_voicebench.agents.arriving import MOST_FRAMES, ArrivingConnection
 from pytest_voicebench.agents.credentials import Secret
 from pytest_voicebench.agents.protocol import AgentAbsent
+from pytest_voicebench.agents.turns import turns_of_this_loop
 from pytest_voicebench.agents.wire_log import WireLog
 
 Json = Any
@@ -101,7 +103,7 @@ class Wire:
 
     def __init__(
         self,
-        connection: ClientConnection,
+        connection: ArrivingConnection,
         log: WireLog,
         secret: Secret | None,
         *,
@@ -114,6 +116,13 @@ class Wire:
         self._json_in_binary = json_in_binary
         self._shown = shown or (lambda event: event)
         self._left = False
+        self._turns = turns_of_this_loop()
+        self.arrived_s: float | None = None
+        """When the latest frame arrived that was given to whoever receives, by the loop's clock."""
+
+    def now_s(self) -> float:
+        """The present of whoever reads: when the frame arrived that is read now; before the first one, the time."""
+        return self._log.now_s() if self.arrived_s is None else self.arrived_s
 
     async def send(self, event: Mapping[str, Json]) -> bool:
         """Send one object, and say whether it left. Waits while the server takes nothing."""
@@ -151,7 +160,7 @@ class Wire:
         """As `receive`, for protocols with binary frames: these come as they are."""
         while (frame := await self._frame()) is not None:
             if isinstance(frame, bytes):
-                self._log.received(_shown_bytes(frame))
+                self._log.received(_shown_bytes(frame), self.arrived_s)
                 yield frame
             else:
                 yield self._read(frame)
@@ -159,7 +168,7 @@ class Wire:
     async def _frame(self) -> str | bytes | None:
         """The next frame; None when the server has hung up. Raises WireBroken for any other end."""
         try:
-            return await self._connection.recv()
+            frame, arrived_s = await self._connection.arrived()
         except ConnectionClosed as closed:
             if self._left:
                 return None
@@ -168,6 +177,9 @@ class Wire:
             if closed.rcvd is not None and closed.rcvd.code in ENDED_WELL:
                 return None
             raise WireBroken(told, closed.rcvd.code if closed.rcvd else None) from None
+        await self._turns.take()
+        self.arrived_s = arrived_s
+        return frame
 
     def _read(self, frame: str | bytes) -> dict[str, Json]:
         if isinstance(frame, bytes) and self._json_in_binary:
@@ -182,7 +194,7 @@ class Wire:
         if not isinstance(event, dict):
             self._log.note(f"not a JSON object: {frame[:200]}")
             raise Garbled(self.scrubbed(f"the server sent what is not a JSON object: {_short(frame, 80)!r}"))
-        self._log.received(self._shown(event))
+        self._log.received(self._shown(event), self.arrived_s)
         return event
 
     async def wait_for(self, found: Callable[[dict[str, Json]], bool], what: str) -> dict[str, Json]:
@@ -258,12 +270,15 @@ async def open_wire(
             ping_timeout=KEEPALIVE_S,
             close_timeout=CLOSE_TIMEOUT_S,
             max_size=LARGEST_MESSAGE,
+            max_queue=MOST_FRAMES,
+            create_connection=ArrivingConnection,
             logger=_QUIET,
         )
     except (OSError, WebSocketException, EOFError, ValueError) as error:
         refused = _refusal(error, where, secret)
         log.note(str(refused))
         raise refused from None
+    assert isinstance(connection, ArrivingConnection)
     log.note(f"connected to {where}")
     try:
         yield Wire(connection, log, secret, json_in_binary=json_in_binary, shown=shown)

@@ -36,7 +36,7 @@ class LiveLine:
     """
 
     def __init__(self, wire: Wire, state: SessionState, *, asked: Asked, log: WireLog, reopen: Reopen) -> None:
-        self._wire = wire
+        self._wire = self._read = wire
         self._state = state
         self._asked = asked
         self._log = log
@@ -54,6 +54,11 @@ class LiveLine:
             self._moving.cancel()
             await asyncio.wait([self._moving])
         await self._stack.aclose()
+
+    @property
+    def arrived_s(self) -> float | None:
+        """When what the latest event is made of arrived."""
+        return self._read.arrived_s
 
     async def send(self, audio: Audio) -> None:
         """One block of 16 kHz PCM."""
@@ -105,7 +110,8 @@ class LiveLine:
         """Events until the server hangs up, over all sockets. A line that breaks is a Fault."""
         yield Ready()
         while True:
-            wire, broken = self._wire, None
+            self._read = wire = self._wire
+            broken = None
             try:
                 async for raw in wire.receive():
                     for event in self._state.take(raw):

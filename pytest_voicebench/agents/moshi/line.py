@@ -19,6 +19,11 @@ class MoshiLine:
         self._encoder = encoder
         self._state = state
 
+    @property
+    def arrived_s(self) -> float | None:
+        """When what the latest event is made of arrived."""
+        return self._wire.arrived_s
+
     async def send(self, audio: Audio) -> None:
         """One block of 24 kHz PCM; every fourth one fills a frame."""
         for piece in self._encoder.feed(audio.samples):

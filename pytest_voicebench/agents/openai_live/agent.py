@@ -110,7 +110,7 @@ class GptLive:
         async with open_wire(self.url, log=log, headers=headers, secret=self._secret) as wire:
             await self._start(wire, setup)
             try:
-                yield RealtimeLine(wire, LiveState(now_s=loop.time), frame=_APPEND)
+                yield RealtimeLine(wire, LiveState(now_s=wire.now_s), frame=_APPEND)
             finally:
                 await _close(wire)
 

@@ -119,7 +119,7 @@ class GptRealtime:
             headers["Authorization"] = f"Bearer {self._secret.reveal()}"
         async with open_wire(self._address(), log=log, headers=headers, secret=self._secret) as wire:
             notes = await self._configure(wire, setup)
-            yield RealtimeLine(wire, SessionState(now_s=loop.time), notes)
+            yield RealtimeLine(wire, SessionState(now_s=wire.now_s), notes)
 
     def _address(self) -> str:
         """The endpoint with the model in its query, beside what the query holds already."""

@@ -46,6 +46,11 @@ class RealtimeLine:
         self._first = first
         self._frame = frame
 
+    @property
+    def arrived_s(self) -> float | None:
+        """When what the latest event is made of arrived."""
+        return self._wire.arrived_s
+
     async def send(self, audio: Audio) -> None:
         """One block, at the rate that the session was asked for."""
         await self._wire.send_audio(self._frame, pcm_text(audio))

@@ -23,6 +23,11 @@ class UltravoxLine:
         self._state = state
         self._first = first
 
+    @property
+    def arrived_s(self) -> float | None:
+        """When what the latest event is made of arrived."""
+        return self._wire.arrived_s
+
     async def send(self, audio: Audio) -> None:
         """One block of 16 kHz PCM."""
         await self._wire.send_bytes(audio.samples.astype("<i2", copy=False).tobytes())

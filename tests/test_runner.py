@@ -14,7 +14,7 @@ import pytest
 
 from pytest_voicebench.audio import BLOCK_S
 from pytest_voicebench.clock import Ticker, VirtualTimeError, VirtualTimeLoop
-from pytest_voicebench.runner import BEGIN_EVERY_S, SWITCH_INTERVAL_S, Runner, _Phases
+from pytest_voicebench.runner import BEGIN_EVERY_S, FULL_COLLECTION_AFTER, SWITCH_INTERVAL_S, Runner, _Phases
 from pytest_voicebench.scenario import Step
 from tests import stage
 from tests.scripted import Scripted, sound
@@ -122,3 +122,13 @@ def test_what_was_there_before_is_left_out_of_garbage_collection_only_while_conv
     runner.submit(scenario, agent, progress=lambda _: frozen.append(gc.get_freeze_count())).result(timeout=30)
     assert frozen[0] > 1000
     assert gc.get_freeze_count() == 0
+
+
+def test_full_garbage_collections_are_rare_only_while_a_wall_clock_conversation_is_held(tmp_path, runner):
+    usual, seen = gc.get_threshold(), []
+    scenario = stage.scenario(tmp_path, max_duration_s=0.1)
+    agent = Scripted([], clock="wall")
+    runner.submit(scenario, agent, progress=lambda _: seen.append(gc.get_threshold())).result(timeout=30)
+    rare = FULL_COLLECTION_AFTER if usual[2] else 0  # Python 3.14 has no full ones
+    assert seen == [(*usual[:2], rare)]
+    assert gc.get_threshold() == usual

@@ -26,7 +26,7 @@ from pytest_voicebench.agents.protocol import (
     Unsupported,
     Usage,
 )
-from pytest_voicebench.agents.turns import turns_of_this_loop
+from pytest_voicebench.agents.turns import Turns, turns_of_this_loop
 from pytest_voicebench.audio import RATE_HZ, Audio
 from pytest_voicebench.clock import Clock
 from pytest_voicebench.conversation import Problem, to_seconds, to_ticks
@@ -54,6 +54,7 @@ class AgentSide:
     usage: dict[str, float] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     unsupported: Unsupported | None = None
+    turns: Turns = field(default_factory=turns_of_this_loop)
     ready: asyncio.Event = field(default_factory=asyncio.Event)
     said_ready: bool = False
     closed: bool = False
@@ -159,7 +160,7 @@ class AgentSide:
     async def _run_call(self, line: Line, key: str, call: ToolCall) -> None:
         if latency_s := self.toolbox.latency_s(call.name):
             await asyncio.sleep(latency_s)
-        await turns_of_this_loop().take()  # what takes the call back may have come together with it
+        await self.turns.take()  # what takes the call back may have come together with it
         if not self.calls.is_open(key):
             return
         try:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 
 from pytest_voicebench.agents.turns import Turns, turns_of_this_loop
 from pytest_voicebench.clock import VirtualTimeLoop
@@ -82,3 +84,13 @@ def test_conversations_of_one_loop_share_their_turns_and_those_of_another_do_not
     other, _ = on_a_loop(both())
     assert one is same
     assert one is not other
+
+
+def test_no_loop_is_kept_for_its_turns():
+    async def left_waiting():
+        asyncio.ensure_future(turns_of_this_loop().take())  # noqa: RUF006
+        return weakref.ref(asyncio.get_running_loop())
+
+    loop = on_a_loop(left_waiting())
+    gc.collect()
+    assert loop() is None

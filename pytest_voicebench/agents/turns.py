@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from weakref import WeakKeyDictionary
+from weakref import WeakValueDictionary
 
 
 class Turns:
@@ -39,12 +39,13 @@ class Turns:
             self._loop.call_soon(self._pass)
 
 
-_of_loops: WeakKeyDictionary[asyncio.AbstractEventLoop, Turns] = WeakKeyDictionary()
+_of_loops: WeakValueDictionary[asyncio.AbstractEventLoop, Turns] = WeakValueDictionary()
 
 
 def turns_of_this_loop() -> Turns:
-    """The turns that all conversations of the loop that is running share."""
+    """The turns that all conversations of the loop that is running share, for as long as any of them has them."""
     loop = asyncio.get_running_loop()
-    if loop not in _of_loops:
-        _of_loops[loop] = Turns()
-    return _of_loops[loop]
+    turns = _of_loops.get(loop)
+    if turns is None:
+        turns = _of_loops[loop] = Turns()
+    return turns

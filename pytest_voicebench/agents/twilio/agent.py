@@ -10,10 +10,10 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, fields, replace
 
-from pytest_voicebench.agents.credentials import Secret, find_key
+from pytest_voicebench.agents.credentials import SHORTEST_SECRET, Secret, find_key, scrubbed
 from pytest_voicebench.agents.protocol import Line, Setup
 from pytest_voicebench.agents.tool_host import LOOPBACK, ToolHost, address_flaw, tool_host
-from pytest_voicebench.agents.twilio.line import StreamLine, scrubbed
+from pytest_voicebench.agents.twilio.line import StreamLine
 from pytest_voicebench.agents.twilio.messages import DIALECTS, TWILIO, Call, without_sound
 from pytest_voicebench.agents.twilio.mulaw import RATE_HZ
 from pytest_voicebench.agents.twilio.state import StreamState
@@ -27,9 +27,6 @@ FAREWELL_S = 1.0
 
 NO_TOOLS = "none"
 """As the setting `tools`: the agent gets none from us."""
-
-SHORTEST_SECRET = 8
-"""Shorter values are no secrets, and are parts of other words."""
 
 _PREFIX = "parameter_"
 _SECRET_NAME = re.compile(r"key|token|secret|passw|auth|credential", re.IGNORECASE)

@@ -65,6 +65,14 @@ def test_a_wav_file_keeps_its_rate_also_for_the_bare_sound_after_it(rate_hz):
     assert pieces.read(coded(b"\x01\x00")).rate_hz == rate_hz
 
 
+def test_only_the_beginning_of_sound_can_look_like_a_file():
+    like_mp3 = coded(b"\xff\xfb\x90\x64")
+    for first in (coded(wav()), coded(b"\x01\x00")):
+        pieces = SoundPieces()
+        pieces.read(first)
+        assert pieces.read(like_mp3).samples.tolist() == [-1025, 25744]
+
+
 @pytest.mark.parametrize(
     ("data", "told"),
     [
@@ -74,6 +82,8 @@ def test_a_wav_file_keeps_its_rate_also_for_the_bare_sound_after_it(rate_hz):
         (coded(b"RIFF nothing of that kind"), "the WAV file cannot be read"),
         (coded(wav(channels=2)), "the WAV file is not mono with 16 bits"),
         (coded(wav(width=1)), "the WAV file is not mono with 16 bits"),
+        (coded(b"\xff\xfb\x90\x64" + bytes(400)), "a sound file came where bare PCM is due"),
+        (coded(b"OggS" + bytes(400)), "a sound file came where bare PCM is due"),
         (coded(wav(rate_hz=100)), "the sound is said to have 100 samples a second"),
     ],
 )

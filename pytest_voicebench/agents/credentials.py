@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 FILES = (".env.local", ".env")
 """Files of the current directory that are read for what the environment lacks, the first one first."""
@@ -15,6 +16,7 @@ HIDDEN = "***"
 SHORTEST_SECRET = 8
 """Shorter values are no secrets, and are parts of other words."""
 
+_SECRET_NAME = re.compile(r"key|token|secret|passw|auth|credential", re.IGNORECASE)
 _SECRET_VARIABLE = re.compile(r"(?:^|_)(?:\w*KEY|\w*TOKEN|\w*SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
 
 
@@ -47,6 +49,16 @@ def scrubbed(text: str, secrets: Iterable[Secret]) -> str:
     for secret in secrets:
         text = secret.scrub(text)
     return text
+
+
+def secrets_in(value: Any, name: str = "") -> list[Secret]:
+    """Texts under a name that says that they are secret (`tenant_key`), if long enough; also in objects and lists."""
+    if isinstance(value, Mapping):
+        return [secret for key, inner in value.items() for secret in secrets_in(inner, f"{name}.{key}".lstrip("."))]
+    if isinstance(value, list):
+        return [secret for inner in value for secret in secrets_in(inner, name)]
+    is_secret = isinstance(value, str) and len(value) >= SHORTEST_SECRET and _SECRET_NAME.search(name)
+    return [Secret(value, name)] if is_secret else []
 
 
 def secrets_of(environment: Mapping[str, str]) -> list[Secret]:

@@ -35,6 +35,7 @@ class RoomLine:
 
     async def send(self, audio: Audio) -> None:
         """One block of 48 kHz PCM."""
+        self._state.begun = True
         await self._seat.send(audio.samples)
 
     async def receive(self) -> AsyncIterator[AgentEvent]:

@@ -116,7 +116,7 @@ def google_model(asked: dict[str, Any]) -> Any:
         voice=asked["voice"],
         api_key=key(),
         vertexai=False,
-        http_options=types.HttpOptions(base_url=asked["url"]),
+        http_options=types.HttpOptions(base_url=asked["url"], api_version=asked["api_version"]),
         realtime_input_config=types.RealtimeInputConfig(
             automatic_activity_detection=detection,
             activity_handling=asked["handling"],

@@ -198,6 +198,22 @@ def test_what_is_asked_of_livekit_holds_turn_detection():
 
 
 @pytest.mark.parametrize(
+    ("urls", "keyed", "told"),
+    [
+        ({}, ["stt_url", "llm_url", "tts_url"], "OPENAI_API_KEY"),
+        ({"tts_url": "http://10.0.0.5:1/v1"}, ["stt_url", "llm_url"], "OPENAI_API_KEY (stt, llm)"),
+        ({"url": "http://10.0.0.5:1/v1"}, [], None),
+    ],
+)
+def test_the_key_of_a_cascade_goes_to_the_services_that_may_have_it_as_the_report_says(monkeypatch, urls, keyed, told):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    agent = CascadedViaLiveKit(**urls)
+    assert agent.asked_of_livekit()["keyed"] == keyed
+    assert (agent.key() is not None) is bool(keyed)
+    assert agent.info.settings["signed_in_with"] == told
+
+
+@pytest.mark.parametrize(
     ("text", "told"),
     [
         ("grok,via=livekit", "XAI_API_KEY is not set"),

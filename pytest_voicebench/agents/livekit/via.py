@@ -211,9 +211,8 @@ class CascadedViaLiveKit(Deployed, Cascaded):
     CANNOT: ClassVar[tuple[str, ...]] = ("vad",)
 
     def key(self) -> Secret | None:
-        """The key, where each of the three services may have it."""
-        found = list(self._secrets.values())
-        return found[0] if all(found) else None
+        """The key, where any of the three services may have it."""
+        return next((secret for secret in self._secrets.values() if secret is not None), None)
 
     def asked_of_livekit(self) -> Mapping[str, Json]:
         """The system and its settings, for our own agent."""
@@ -221,6 +220,7 @@ class CascadedViaLiveKit(Deployed, Cascaded):
         return {
             "system": "cascaded",
             **self.urls(),
+            "keyed": [name for name, url in self.urls().items() if self._secrets[url] is not None],
             **{name: getattr(self, name) for name in names},
             "start_s": self.start_ms / 1000,
             "silence_s": self.silence_ms / 1000,

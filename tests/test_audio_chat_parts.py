@@ -23,6 +23,7 @@ from pytest_voicebench.agents.wire import Unreachable
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio import RATE_HZ, Audio
 
+LOCAL = "http://127.0.0.1:8000/v1"
 SAMPLES = np.arange(-500, 500, dtype=np.int16)
 
 
@@ -180,6 +181,26 @@ def test_a_wrong_setting_is_one_line(settings, told, monkeypatch):
         check_hosted(parse_agent(f"audio_chat,{settings}"))
     assert told in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"answer": "wav", "audio_format": "wav"}, "audio_format belongs to answer=audio"),
+        ({"answer": "audio", "local_voice": "pico"}, "local_voice belongs to answer=text without tts_url"),
+        ({"answer": "text", "tts_url": LOCAL, "local_voice": "pico"}, "local_voice belongs to answer=text without"),
+        ({"answer": "text", "tts_model": "tts-2"}, "tts_model belongs to tts_url"),
+        ({"answer": "text", "voice": "kim"}, "voice belongs to a model or service that speaks"),
+        ({"answer": "text", "tts_url": LOCAL, "tts_model": "tts-2", "voice": "kim"}, None),
+        ({"answer": "wav", "voice": "kim"}, None),
+    ],
+)
+def test_a_setting_that_would_change_nothing_is_refused(settings, told):
+    if told is None:
+        AudioChat(url=LOCAL, **settings)
+        return
+    with pytest.raises(ValueError, match=f"^{told}"):
+        AudioChat(url=LOCAL, **settings)
 
 
 def test_a_server_of_ones_own_needs_no_key_and_openais_does(monkeypatch, tmp_path):

@@ -46,6 +46,8 @@ def installed(monkeypatch, tmp_path):
         ("agent_name=a,metadata=[1]", "metadata must be a JSON object"),
         ("agent_name=a,tools=mine", "tools must be both or host or session, not 'mine'"),
         ("agent_name=a,tools_at=0.0.0.0:80", "say as tools_public_url how the agent reaches it"),
+        ("agent_name=a,tools=session,tools_at=127.0.0.1:80", "tools_at and tools_public_url belong to tools=host or"),
+        ("agent_name=a,tools=session,tools_public_url=https://h", "tools_at and tools_public_url belong to tools=host"),
         ("agent_name=a,join_timeout_s=0", "join_timeout_s must be from 1 to 600, not 0"),
         ("agent_name=a,join_timeout_s=soon", "join_timeout_s must be a number, not 'soon'"),
         ("agent=a", "no setting 'agent' (did you mean 'agent_name'?)"),

@@ -78,7 +78,8 @@ class LiveKitRoom:
         if self.tools not in SOURCES:
             return f"tools must be {' or '.join(SOURCES)}, not {self.tools!r}"
         if self.tools == "session":
-            return None
+            none_set = (self.tools_at, self.tools_public_url) == (LOOPBACK, "")
+            return None if none_set else "tools_at and tools_public_url belong to tools=host or both"
         flaw = address_flaw(self.tools_at, self.tools_public_url or None)
         return f"{flaw} (or tools=session, where the agent's own tools answer)" if flaw else None
 

@@ -33,11 +33,14 @@ def to_seconds(ticks: int) -> float:
 
 
 _SECRET_NAME = re.compile(r"key|token|secret|passw|auth|credential", re.IGNORECASE)
+_SECRET_IN_JSON = re.compile(
+    r"""("[^"]*(?:key|token|secret|passw|auth|credential)[^"]*"\s*:\s*)("(?:[^"\\]|\\.)*"|[^\s,}\]]+)""", re.IGNORECASE
+)
 _SECRET_IN_URL = re.compile(r"(?<=://)[^/@\s]+@|(?<=[?&])([^=&\s]*)=[^&\s]*")
 
 
 def shown_setting(name: str, value: Any) -> str | int | float | bool | None:
-    """A setting as reports may show it: no value under a secret's name, no password or query value in a URL."""
+    """A setting as reports may show it: no value under a secret's name, in JSON neither, nor of a URL's query."""
     if not isinstance(name, str) or not isinstance(value, str | int | float | bool | None):
         raise ValueError(f"AgentInfo: setting {name!r} must be text, a number or a flag, not {value!r}")
     if isinstance(value, float) and not math.isfinite(value):
@@ -48,7 +51,7 @@ def shown_setting(name: str, value: Any) -> str | int | float | bool | None:
         return "***"
     if not isinstance(value, str):
         return int(value) if isinstance(value, int) else float(value)  # plain ones, not those of an enum or numpy
-    value = str(value)
+    value = _SECRET_IN_JSON.sub(r'\1"***"', str(value))
     return (
         _SECRET_IN_URL.sub(lambda m: f"{m[1]}=***" if m[1] is not None else "***@", value) if "://" in value else value
     )

@@ -157,8 +157,28 @@ def test_only_the_simulated_agent_is_told_the_scenario(monkeypatch):
     [
         ("mine:Agent,token=sk-1", "mine:Agent,token=***"),
         ('grok,api_key="a,b",voice=kim', "grok,api_key=***,voice=kim"),
+        ('livekit-room,metadata={"api_key": "sk-1"}', 'livekit-room,metadata={"api_key": ***}'),
+        (
+            r'livekit-room,metadata="{\"a_token\": \"s\", \"b\": 1}"',
+            r'livekit-room,metadata="{\"a_token\": ***, \"b\": 1}"',
+        ),
         ("local,endpoint_s=1.2", "local,endpoint_s=1.2"),
     ],
 )
 def test_a_secret_on_the_command_line_is_not_repeated(given, shown):
     assert shown_text(given) == shown
+
+
+def test_agents_that_differ_by_a_secret_do_not_carry_it_in_the_names_of_their_items():
+    texts = [f"mine:Agent,api_key=sk-{n},url=ws://h/?t=planted{n}" for n in (1, 2)]
+    specs = parse_agents([*texts, "mine:Agent,api_key=sk-1,voice=kim"])
+    labels = [spec.label for spec in specs]
+    assert labels == ["Agent_ws_h_t", "Agent_ws_h_t_2", "Agent_kim"]
+
+
+def test_a_text_that_names_no_agent_is_repeated_without_its_secrets():
+    for text in ("api_key=sk-planted", "mine:Agent,token=sk-planted,loud"):
+        with pytest.raises(AgentNameError) as caught:
+            parse_agent(text)
+        assert "sk-planted" not in str(caught.value)
+        assert "***" in str(caught.value)

@@ -23,6 +23,7 @@ from pytest_voicebench.agents.wire import Unreachable
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio import RATE_HZ, Audio
 
+LOCAL = "http://127.0.0.1:8000/v1"
 SAMPLES = np.arange(-500, 500, dtype=np.int16)
 
 
@@ -65,6 +66,14 @@ def test_a_wav_file_keeps_its_rate_also_for_the_bare_sound_after_it(rate_hz):
     assert pieces.read(coded(b"\x01\x00")).rate_hz == rate_hz
 
 
+def test_only_the_beginning_of_sound_can_look_like_a_file():
+    like_mp3 = coded(b"\xff\xfb\x90\x64")
+    for first in (coded(wav()), coded(b"\x01\x00")):
+        pieces = SoundPieces()
+        pieces.read(first)
+        assert pieces.read(like_mp3).samples.tolist() == [-1025, 25744]
+
+
 @pytest.mark.parametrize(
     ("data", "told"),
     [
@@ -74,6 +83,8 @@ def test_a_wav_file_keeps_its_rate_also_for_the_bare_sound_after_it(rate_hz):
         (coded(b"RIFF nothing of that kind"), "the WAV file cannot be read"),
         (coded(wav(channels=2)), "the WAV file is not mono with 16 bits"),
         (coded(wav(width=1)), "the WAV file is not mono with 16 bits"),
+        (coded(b"\xff\xfb\x90\x64" + bytes(400)), "a sound file came where bare PCM is due"),
+        (coded(b"OggS" + bytes(400)), "a sound file came where bare PCM is due"),
         (coded(wav(rate_hz=100)), "the sound is said to have 100 samples a second"),
     ],
 )
@@ -170,6 +181,26 @@ def test_a_wrong_setting_is_one_line(settings, told, monkeypatch):
         check_hosted(parse_agent(f"audio_chat,{settings}"))
     assert told in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"answer": "wav", "audio_format": "wav"}, "audio_format belongs to answer=audio"),
+        ({"answer": "audio", "local_voice": "pico"}, "local_voice belongs to answer=text without tts_url"),
+        ({"answer": "text", "tts_url": LOCAL, "local_voice": "pico"}, "local_voice belongs to answer=text without"),
+        ({"answer": "text", "tts_model": "tts-2"}, "tts_model belongs to tts_url"),
+        ({"answer": "text", "voice": "kim"}, "voice belongs to a model or service that speaks"),
+        ({"answer": "text", "tts_url": LOCAL, "tts_model": "tts-2", "voice": "kim"}, None),
+        ({"answer": "wav", "voice": "kim"}, None),
+    ],
+)
+def test_a_setting_that_would_change_nothing_is_refused(settings, told):
+    if told is None:
+        AudioChat(url=LOCAL, **settings)
+        return
+    with pytest.raises(ValueError, match=f"^{told}"):
+        AudioChat(url=LOCAL, **settings)
 
 
 def test_a_server_of_ones_own_needs_no_key_and_openais_does(monkeypatch, tmp_path):

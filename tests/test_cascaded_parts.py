@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import wave
+from itertools import count
 
 import numpy as np
 import pytest
@@ -11,10 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_voicebench.agents.protocol import ToolResult
-from pytest_voicebench.agents.turn_based.history import History, Sentence
+from pytest_voicebench.agents.turn_based.delivery import InSentences
+from pytest_voicebench.agents.turn_based.history import History, Reply, Sentence
 from pytest_voicebench.agents.turn_based.sentences import LONGEST, SentenceSplitter
+from pytest_voicebench.agents.turn_based.speaking import Loudspeaker
 from pytest_voicebench.agents.turn_based.streamed_calls import StreamedCalls, WrittenCall
 from pytest_voicebench.agents.turn_based.wav import wav_of
+from pytest_voicebench.audio import Audio
 
 
 def split(*pieces):
@@ -78,11 +82,40 @@ def piece(index, call_id=None, name=None, arguments=None):
         ([piece(0, "a", "f", "1"), piece(0, "a", "f", "2")], [("a", "f", "12")]),
         ([piece(None, "a", "f", "{"), piece(None, arguments="}"), piece(None, "b", "g", "{}")],
          [("a", "f", "{}"), ("b", "g", "{}")]),
+        ([piece(0, "a", "f", "{}"), piece(0, "b", "f", '{"x"'), piece(0, arguments=": 1}")],
+         [("a", "f", "{}"), ("b", "f", '{"x": 1}')]),
+        ([piece(0, "a", "f", ""), piece(0, "", None, "{}"), piece(0, "b", "g", ""), piece(0, "", None, "{}")],
+         [("a", "f", "{}"), ("b", "g", "{}")]),
+        ([piece(0, "a", "f", '{"x"'), piece(0, "b", "f", ": 1}"), piece(0, "c", None, "")], [("a", "f", '{"x": 1}')]),
         ([None, "x", [1], [{}], [{"index": 0, "function": None}]], [("", "", ""), ("", "", "")]),
     ],
 )  # fmt: skip
 def test_pieces_of_calls_come_together_by_index(pieces, calls):
     assert told(*pieces) == calls
+
+
+def test_what_cannot_be_said_is_no_sentence():
+    reply, said = Reply(), []
+    delivery = InSentences(reply, map(str, count(1)), said.append)
+    for text in ("Your flight is booked! ", "\U0001f60a", "\n------------\n", "Það er allt. ", "**"):
+        delivery.take({"content": text})
+    delivery.end(called=False)
+    assert [s.text for s in said] == ["Your flight is booked!", "Það er allt."]
+    assert reply.sentences == said
+
+
+def test_a_sentence_that_was_broken_off_is_sent_no_further():
+    emitted, sentence = [], Sentence(item_id="s1", text="one two three")
+    loudspeaker = Loudspeaker(emitted.append, lambda: 1.0)
+    piece = Audio(samples=np.ones(2400, np.int16), rate_hz=24_000)
+    loudspeaker.play(sentence, piece)
+    told = History("Help.")
+    told.begin().sentences.append(sentence)
+    told.stop()
+    loudspeaker.stop()
+    loudspeaker.play(sentence, piece)
+    assert len(emitted) == 1
+    assert (sentence.sent_s, loudspeaker.playing) == (0.1, False)
 
 
 def history(*sentences, calls=()):

@@ -7,7 +7,7 @@ import pickle
 
 import pytest
 
-from pytest_voicebench.agents.credentials import Secret, find_key, need_key
+from pytest_voicebench.agents.credentials import Secret, find_key, need_key, secrets_of
 
 NAMES = ("FIRST_KEY", "SECOND_KEY")
 
@@ -64,3 +64,17 @@ def test_no_way_of_showing_a_secret_gives_its_value():
     with pytest.raises(TypeError, match="FIRST_KEY"):
         copy.deepcopy(secret)
     assert secret.scrub("Incorrect key: sk-planted.") == "Incorrect key: ***."
+
+
+def test_variables_whose_name_says_so_are_secret_and_short_values_are_not():
+    environment = {
+        "OPENAI_API_KEY": "sk-long-enough",
+        "apikey": "as-well-as-this",
+        "AUTH_TOKEN": "t" * 8,
+        "DB_PASSWORD": "p" * 8,
+        "A_KEY": "short",
+        "MAX_TOKENS": "100000000",
+        "HOME": "/home/somebody",
+        "KEYBOARD": "qwertyuiop",
+    }
+    assert [s.variable for s in secrets_of(environment)] == ["OPENAI_API_KEY", "apikey", "AUTH_TOKEN", "DB_PASSWORD"]

@@ -209,6 +209,21 @@ def test_only_calls_that_are_still_waited_for_are_answered_and_one_without_an_id
     assert session.answered([ToolResult(call_id="c3", name="search", result=1)]) == ([], frozenset())
 
 
+def test_a_call_that_is_sent_again_is_not_waited_for_again_and_another_with_its_id_is():
+    session = Session()
+    session.told(called("c1"), DONE)
+    session.answered([ToolResult(call_id="c1", name="search", result=1)])
+    session.told(called("c1"))
+    session.told(DONE)
+    assert session.idle
+    another = {"toolCall": {"functionCalls": [{"id": "c1", "name": "search", "args": {"order_id": "other"}}]}}
+    session.told(another, DONE)
+    assert not session.idle
+    assert session.answered([ToolResult(call_id="c1", name="search", result=2)])[0]
+    session.told(another, {"toolCallCancellation": {"ids": ["c1"]}}, another, DONE)
+    assert not session.idle
+
+
 def test_a_response_is_an_object_and_an_error_says_so():
     results = [
         ToolResult(call_id="a", name="x", result={"n": 1}),

@@ -58,6 +58,9 @@ HEARD = ["Find me a flight.", "No, wait."]
 TEN = ("01-h", "01-j", "03", "04", "06", "08", "09", "11", "15", "19-b")
 """Of the suite's travel: those that `local` passes where it has a processor to itself."""
 
+VERSIONS = dict(zip(GEMINI, ("v1alpha", "v1beta", "v1"), strict=True))
+"""Of the API: each is asked for by the address, and is none's default everywhere."""
+
 pytestmark = [
     pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make a certificate with"),
     pytest.mark.skipif(PYTHON is None, reason="VOICEBENCH_LIVEKIT_PYTHON is not set"),
@@ -109,7 +112,8 @@ def held(tmp_path_factory):
         agents["ultravox"] = (UltravoxViaLiveKit(url=calls.url, **ours), calls)
         for name, kind in GEMINI.items():
             double = stack.enter_context(gemini_server(None, turns(*TURNS), ssl=server_context(certificate)))
-            agents[name] = (kind(url=double.url.replace("ws://", "wss://"), **waits), double)
+            url = double.url.replace("ws://", "wss://").replace("v1beta", VERSIONS[name])
+            agents[name] = (kind(url=url, **waits), double)
         futures = {}
         for name, (agent, _) in agents.items():
             folder = tmp_path_factory.mktemp(name)
@@ -171,6 +175,7 @@ def test_our_own_agent_asks_openais_and_xais_servers_for_what_is_set(held, name)
 
 @pytest.mark.parametrize("name", GEMINI)
 def test_our_own_agent_asks_gemini_for_what_is_set(held, name):
+    assert f".{VERSIONS[name]}." in held[name][1].paths[0]
     asked = held[name][1].setups[0]
     detection = asked["realtimeInputConfig"]["automaticActivityDetection"]
     assert (detection["silenceDurationMs"], detection["prefixPaddingMs"]) == (900, 20)

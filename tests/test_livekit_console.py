@@ -98,6 +98,7 @@ CASES = {
     "garbage": start("garbage"),
     "no_such_argument": Case(settings={"args": "--loud"}),
     "dies": turn({"say": 3.0}, {"silence": 5}, {"dies": 3}),
+    "tells_address": turn({"say": 3.0}, {"silence": 5}, {"tells_address": 0}),
     "crashes_later": Case(script=Console(end="stays", turns=[[{"say": 3.0}, {"silence": 5}, {"crashes": 0}]])),
     "not_protobuf": turn({"raw": "\x00\x00\x00\x04\xff\xff\xff\xff"}),
     "huge": turn({"raw": "\x00\x20\x00\x00"}),
@@ -165,10 +166,19 @@ def test_the_process_is_told_its_instructions_and_tools_by_its_environment(held)
     assert "VOICEBENCH_TOOLS_URL" not in held["by_session"].seen["environment"]
 
 
-def test_the_address_of_the_tools_is_in_no_event(held):
-    token = held["whole"].seen["environment"]["VOICEBENCH_TOOLS_URL"].rpartition("/")[2]
+@pytest.mark.parametrize("name", ["whole", "tells_address"])
+def test_the_address_of_the_tools_is_in_no_event_and_no_problem(held, name):
+    token = held[name].seen["environment"]["VOICEBENCH_TOOLS_URL"].rpartition("/")[2]
     assert len(token) > 20
-    assert token not in "\n".join([*held["whole"].talk.wire_events, repr(held["whole"].talk)])
+    assert token not in "\n".join([*held[name].talk.wire_events, repr(held[name].talk)])
+
+
+def test_a_process_that_dies_with_the_address_of_the_tools_on_its_lips_is_quoted_without_it(held):
+    remark, died = held["tells_address"].told()
+    assert remark[0] == "agent"
+    assert "/***/tools/search_flights" in remark[1]
+    assert died[0] == "infrastructure"
+    assert "status 3: ClientError: cannot connect to http://127.0.0.1:" in died[1]
 
 
 def test_a_call_of_the_agents_own_tool_is_recorded_with_the_answer_that_the_agent_got(held):

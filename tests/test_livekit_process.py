@@ -37,7 +37,9 @@ def run(*command, **more):
 
     async def held():
         log = WireLog(asyncio.get_running_loop().time)
-        async with run_process(command, more.get("environment", {}), log=log, secret=more.get("secret")) as process:
+        async with run_process(
+            command, more.get("environment", {}), log=log, secrets=more.get("secrets", ())
+        ) as process:
             told = await process.crashed()
         return told, "\n".join(log.lines(None))
 
@@ -84,10 +86,17 @@ def test_a_command_that_is_not_there_is_told():
 def test_the_key_is_in_no_message_and_in_no_event():
     secret = Secret("sk-planted-5521", "XAI_API_KEY")
     code = "import os; print(os.environ['KEY']); raise ValueError(os.environ['KEY'])"
-    said, log = run(*python(code), environment={"KEY": secret.reveal()}, secret=secret)
+    said, log = run(*python(code), environment={"KEY": secret.reveal()}, secrets=[secret])
     assert said == "the agent's process ended with status 1: ValueError: ***"
     assert "sk-planted" not in log
     assert "***" in log
+
+
+def test_keys_of_our_own_environment_are_hidden_too(monkeypatch):
+    monkeypatch.setenv("DEEPGRAM_API_KEY", "dg-planted-7734")
+    said, log = run(*python("import os; raise ValueError(os.environ['DEEPGRAM_API_KEY'])"))
+    assert said == "the agent's process ended with status 1: ValueError: ***"
+    assert "dg-planted" not in log
 
 
 def test_more_than_an_environment_holds_is_told():

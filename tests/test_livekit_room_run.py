@@ -13,6 +13,7 @@ import pytest
 import stage
 from suites_for_pytest import run_apart, scenario_yaml, write_conftest, write_suite
 
+from pytest_voicebench.agents.credentials import secrets_in
 from pytest_voicebench.agents.livekit_room import LiveKitRoom
 from pytest_voicebench.agents.naming import AgentNameError, build_agent, check_hosted, parse_agent
 
@@ -45,6 +46,8 @@ def installed(monkeypatch, tmp_path):
         ("agent_name=a,metadata=[1]", "metadata must be a JSON object"),
         ("agent_name=a,tools=mine", "tools must be both or host or session, not 'mine'"),
         ("agent_name=a,tools_at=0.0.0.0:80", "say as tools_public_url how the agent reaches it"),
+        ("agent_name=a,tools=session,tools_at=127.0.0.1:80", "tools_at and tools_public_url belong to tools=host or"),
+        ("agent_name=a,tools=session,tools_public_url=https://h", "tools_at and tools_public_url belong to tools=host"),
         ("agent_name=a,join_timeout_s=0", "join_timeout_s must be from 1 to 600, not 0"),
         ("agent_name=a,join_timeout_s=soon", "join_timeout_s must be a number, not 'soon'"),
         ("agent=a", "no setting 'agent' (did you mean 'agent_name'?)"),
@@ -96,6 +99,15 @@ def test_the_report_shows_the_settings_and_neither_key_nor_secret():
     for shown in (repr(agent), repr(info), json.dumps(dict(info.settings))):
         assert SECRET not in shown
         assert "key-77" not in shown
+
+
+def test_secrets_in_the_metadata_are_shown_nowhere_and_hidden_from_the_log():
+    metadata = {"language": "en", "crm": {"api_key": "planted-crm-4410"}, "token": "short"}
+    agent = LiveKitRoom(agent_name="a", metadata=json.dumps(metadata))
+    assert agent.info.settings["metadata"] == '{"language": "en", "crm": {"api_key": "***"}, "token": "***"}'
+    assert [s.reveal() for s in secrets_in(metadata)] == ["planted-crm-4410"]
+    for shown in (repr(agent), repr(agent.info)):
+        assert "planted-crm" not in shown
 
 
 @pytest.mark.parametrize(("url", "told"), [("http://h:1", "ws://h:1"), ("https://h", "wss://h"), ("ws://h", "ws://h")])

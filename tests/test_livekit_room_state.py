@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,16 +13,19 @@ from session_messages import event, heard, ran, said, state
 
 from pytest_voicebench.agents.livekit.calls import ReportedCalls
 from pytest_voicebench.agents.livekit_room.arrivals import Gone, Heard, Sound, States, Told
+from pytest_voicebench.agents.livekit_room.line import RoomLine
 from pytest_voicebench.agents.livekit_room.pace import Pace
 from pytest_voicebench.agents.livekit_room.state import RoomState
-from pytest_voicebench.agents.protocol import AgentAudio, Fault, ToolRan, Transcript
-from pytest_voicebench.audio import RATE_HZ
+from pytest_voicebench.agents.protocol import AgentAudio, Fault, Ready, ToolRan, Transcript
+from pytest_voicebench.audio import RATE_HZ, Audio
 
 FRAME_S = 0.02
 
 
-def room(source="both"):
-    return RoomState(now_s=lambda: 100.0, calls=ReportedCalls(source=source, now_s=lambda: 100.0))
+def room(source="both", begun=True):
+    state = RoomState(now_s=lambda: 100.0, calls=ReportedCalls(source=source, now_s=lambda: 100.0))
+    state.begun = begun
+    return state
 
 
 def frames(seconds, level):
@@ -73,6 +78,47 @@ def test_other_states_are_no_beginning(name):
     made = room()
     take(made, Heard(), States(name=name), is_now("initializing"))
     assert not made.is_ready
+
+
+def test_sound_from_before_the_first_block_is_past_and_does_not_wait_to_be_played():
+    made = room(begun=False)
+    before = take(made, Heard(), is_now("speaking"), voice(1.0), Told(message=said("Hello, who is there?")))
+    made.begun = True
+    after = take(made, voice(0.5), quiet(1.0), is_now("listening"), is_now("speaking"), voice(0.2))
+    assert seconds(before) == {}
+    assert [e.text for e in before] == ["Hello, who is there?"]
+    assert seconds(after) == {"speech_1": 0.8, "speech_2": 0.2}
+
+
+class Listening:
+    """A seat at which an agent speaks from before the first block on, until it leaves."""
+
+    def __init__(self):
+        self.sent = 0
+        self.coming = iter([is_now("speaking"), *voice(0.4), Heard(), *voice(0.2), "send", *voice(0.6), Gone()])
+        self.send_now = None
+
+    async def next(self):
+        arrival = next(self.coming)
+        if arrival == "send":
+            await self.send_now()
+            return await self.next()
+        return arrival
+
+    async def send(self, samples):
+        self.sent += 1
+
+
+def test_a_conversation_begins_with_the_first_block_that_is_sent():
+    async def talk():
+        seat, state = Listening(), room(begun=False)
+        line = RoomLine(seat, state, None, [])
+        seat.send_now = lambda: line.send(Audio(samples=np.zeros(960, np.int16), rate_hz=48_000))
+        assert await line.until_ready() is None
+        return seat.sent, [event async for event in line.receive()]
+
+    sent, events = asyncio.run(talk())
+    assert (sent, isinstance(events[0], Ready), seconds(events)) == (0, True, {"speech_1": 0.6})
 
 
 def test_silence_is_left_out_but_for_a_little_after_speech():

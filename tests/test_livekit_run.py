@@ -48,6 +48,7 @@ pytest.importorskip("mcp_types", reason="tools over HTTP need the extra 'tools'"
 
 KEY = "sk-planted-88123"
 KEYS = ("OPENAI_API_KEY", "XAI_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY", "ULTRAVOX_API_KEY")
+GEMINI_PATH = "ws/google.ai.generativelanguage.v1alpha.GenerativeService.BidiGenerateContent"
 CALL = {"host_call": {"name": "search_flights", "arguments": '{"destination": "Milan", "date": "2026-06-03"}'}}
 TURN = [CALL, {"voice": "reply"}, {"flush": 0}, {"played": 0}, {"text": "Here it is."}]
 
@@ -189,11 +190,27 @@ def test_what_is_asked_of_livekit_holds_turn_detection():
     }
     asked = GrokViaLiveKit(url="ws://127.0.0.1:1/v1", transcription="none").asked_of_livekit()
     assert (asked["system"], asked["transcription"]) == ("xai", None)
-    asked = Gemini25ViaLiveKit(url="wss://127.0.0.1:9/ws/x", end_sensitivity="low").asked_of_livekit()
-    assert asked["url"] == "https://127.0.0.1:9"
+    asked = Gemini25ViaLiveKit(url=f"wss://127.0.0.1:9/{GEMINI_PATH}", end_sensitivity="low").asked_of_livekit()
+    assert (asked["url"], asked["api_version"]) == ("https://127.0.0.1:9", "v1alpha")
     assert asked["detection"]["end_of_speech_sensitivity"] == "END_SENSITIVITY_LOW"
     asked = CascadedViaLiveKit(url="http://127.0.0.1:9/v1", silence_ms=600).asked_of_livekit()
     assert (asked["silence_s"], asked["stt_url"]) == (0.6, "http://127.0.0.1:9/v1")
+
+
+@pytest.mark.parametrize(
+    ("urls", "keyed", "told"),
+    [
+        ({}, ["stt_url", "llm_url", "tts_url"], "OPENAI_API_KEY"),
+        ({"tts_url": "http://10.0.0.5:1/v1"}, ["stt_url", "llm_url"], "OPENAI_API_KEY (stt, llm)"),
+        ({"url": "http://10.0.0.5:1/v1"}, [], None),
+    ],
+)
+def test_the_key_of_a_cascade_goes_to_the_services_that_may_have_it_as_the_report_says(monkeypatch, urls, keyed, told):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    agent = CascadedViaLiveKit(**urls)
+    assert agent.asked_of_livekit()["keyed"] == keyed
+    assert (agent.key() is not None) is bool(keyed)
+    assert agent.info.settings["signed_in_with"] == told
 
 
 @pytest.mark.parametrize(
@@ -207,6 +224,12 @@ def test_what_is_asked_of_livekit_holds_turn_detection():
         ("gpt-realtime,via=livekit,url=ws://127.0.0.1:1/v1,threshold=7", "threshold must be from 0 to 1, not 7"),
         ("gpt-realtime,via=livekit,url=ws://127.0.0.1:1/v1,voise=kim", "no setting 'voise' (did you mean 'voice'?)"),
         ("cascaded,via=livekit,url=http://127.0.0.1:1/v1,vad=energy", "vad cannot be set with via=livekit"),
+        (
+            "gemini3_1,via=livekit,url=wss://127.0.0.1:1/proxy",
+            "url must be wss://HOST/ws/google.ai.generativelanguage.",
+        ),
+        (f"gemini3_1,via=livekit,url=ws://127.0.0.1:1/{GEMINI_PATH}", "url must be wss://HOST/ws/google.ai."),
+        (f"gemini3_1,via=livekit,url=wss://127.0.0.1:1/{GEMINI_PATH}?key=1", "url must be wss://HOST/ws/google.ai."),
         ("ultravox,via=livekit,url=http://127.0.0.1:1/api,tool_timeout_s=2.5", "tool_timeout_s cannot be set with"),
     ],
 )

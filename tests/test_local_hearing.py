@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pytest_voicebench.agents.detectors import DETECTORS, open_ears
 from pytest_voicebench.agents.hearing import WINDOW, Hearing
 from pytest_voicebench.agents.local.settings import LocalSettings
 from pytest_voicebench.agents.local.understanding.sounds import likeness
@@ -46,6 +47,16 @@ def heard(chance, level):
 def test_an_unsure_detector_is_believed_where_the_sound_stands_out(chance, level, is_speech):
     assert (heard(chance, level) > 1.5) is is_speech
     assert (heard(chance, level) < 0.1) is not is_speech
+
+
+@pytest.mark.parametrize(("threshold", "is_speech"), [(0.5, True), (0.9, False), (0.05, True)])
+def test_the_threshold_of_a_turn_counts_for_loud_sound_too(monkeypatch, threshold, is_speech):
+    monkeypatch.setitem(DETECTORS, "energy", lambda: Always(0.15))
+    hearing = open_ears("energy", threshold, 0.25)
+    random = np.random.default_rng(1)
+    for rms in [8] * 100 + [1000] * 100:
+        hearing.feed(np.rint(random.normal(0, rms, 320)).astype(np.int16))
+    assert (hearing.speech_s > 1.5) is is_speech
 
 
 def test_the_recogniser_is_told_the_values_that_tools_declare_and_money_only_where_one_takes_it():

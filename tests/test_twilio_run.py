@@ -91,6 +91,8 @@ def test_the_report_shows_the_settings_and_no_secret(monkeypatch):
     assert (settings["tools"], settings["signed_with"]) == ("127.0.0.1:0", "TWILIO_AUTH_TOKEN")
     assert agent.info.input_hz == 8000
     assert TOKEN not in repr(agent) + repr(agent.info) + str(vars(agent))
+    for secret in (TENANT, "hidden1"):
+        assert secret not in repr(agent) + repr(agent.info)
     assert Twilio(url=URL, dialect="telnyx").info.settings["signed_with"] is None
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
+
 from pytest_voicebench.agents import wire_log
 from pytest_voicebench.agents.credentials import Secret
 from pytest_voicebench.agents.wire import AUDIO, AudioFrame
@@ -62,6 +64,17 @@ def test_keys_do_not_get_in_neither_by_value_nor_by_name():
     log.hide(None)
     log.received({"error": {"message": "bad key sk-planted"}, "session": {"client_secret": {"value": "ek_1"}}})
     assert rows(log)[0]["event"] == {"error": {"message": "bad key ***"}, "session": {"client_secret": "***"}}
+
+
+@pytest.mark.parametrize("value", ['pass"word\\1', "pässwörter", "sk-plain-1"])
+def test_a_secret_that_json_writes_in_another_way_does_not_get_in_either(value):
+    log = WireLog(Times())
+    log.hide(Secret(value, "parameter_password"))
+    log.sent({"customParameters": {"password": value}, "told": f"no {value}!"})
+    log.note(f"said {value}")
+    sent, note = rows(log)
+    assert sent["event"] == {"customParameters": {"password": "***"}, "told": "no ***!"}
+    assert note["event"] == "said ***"
 
 
 def test_a_server_that_never_stops_fills_no_memory(monkeypatch):

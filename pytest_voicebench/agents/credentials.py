@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 FILES = (".env.local", ".env")
 """Files of the current directory that are read for what the environment lacks, the first one first."""
 
 HIDDEN = "***"
+
+SHORTEST_SECRET = 8
+"""Shorter values are no secrets, and are parts of other words."""
+
+_SECRET_NAME = re.compile(r"key|token|secret|passw|auth|credential", re.IGNORECASE)
+_SECRET_VARIABLE = re.compile(r"(?:^|_)(?:\w*KEY|\w*TOKEN|\w*SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
 
 
 class Secret:
@@ -34,6 +42,32 @@ class Secret:
 
     def __reduce__(self) -> str:
         raise TypeError(f"the key of {self.variable} must not leave this process")
+
+
+def scrubbed(text: str, secrets: Iterable[Secret]) -> str:
+    """The text without any of these values."""
+    for secret in secrets:
+        text = secret.scrub(text)
+    return text
+
+
+def secrets_in(value: Any, name: str = "") -> list[Secret]:
+    """Texts under a name that says that they are secret (`tenant_key`), if long enough; also in objects and lists."""
+    if isinstance(value, Mapping):
+        return [secret for key, inner in value.items() for secret in secrets_in(inner, f"{name}.{key}".lstrip("."))]
+    if isinstance(value, list):
+        return [secret for inner in value for secret in secrets_in(inner, name)]
+    is_secret = isinstance(value, str) and len(value) >= SHORTEST_SECRET and _SECRET_NAME.search(name)
+    return [Secret(value, name)] if is_secret else []
+
+
+def secrets_of(environment: Mapping[str, str]) -> list[Secret]:
+    """The values of variables whose name says that they are secret (`DEEPGRAM_API_KEY`), if they are long enough."""
+    return [
+        Secret(value, name)
+        for name, value in environment.items()
+        if len(value) >= SHORTEST_SECRET and _SECRET_VARIABLE.search(name)
+    ]
 
 
 def find_key(

@@ -17,6 +17,7 @@ LOUD_DBFS = -45.0
 
 _CONTEXT = 64
 _HYSTERESIS = 0.15
+_LOUD_SHARE = 0.2
 
 
 class SileroOnnx:
@@ -98,7 +99,12 @@ def detector_flaw(vad: str) -> str | None:
 
 
 def open_ears(vad: str, threshold: float, start_s: float) -> Hearing:
-    """Hearing for one conversation, at 16 kHz: speech begins at a chance of `threshold` and ends 0.15 below it."""
+    """Hearing for one conversation, at 16 kHz: speech begins at a chance of `threshold` and ends 0.15 below it.
+
+    Of sound that stands far above the noise a fifth of the chance will do.
+    """
     speech_off = max(0.01, threshold - _HYSTERESIS)
-    settings = HearingSettings(speech_on=threshold, speech_off=speech_off, least_speech_s=start_s)
+    settings = HearingSettings(
+        speech_on=threshold, speech_off=speech_off, speech_on_loud=_LOUD_SHARE * threshold, least_speech_s=start_s
+    )
     return Hearing(settings, DETECTORS[vad]())

@@ -76,6 +76,10 @@ _PART = re.compile(r"""(?:[^,"'\\]|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\\.|["'])
 _SECRET = re.compile(
     r"""((?:^|,)\s*\w*(?:key|token|secret|passw|auth|credential)\w*\s*=)("[^"]*"|'[^']*'|[^,]*)""", re.IGNORECASE
 )
+_SECRET_IN_JSON = re.compile(
+    r"""(\\?"[^"]*?(?:key|token|secret|passw|auth|credential)[^"]*?"\s*:\s*)(\\?"(?:[^"\\]|\\[^"])*\\?"|[^\s,}\]]+)""",
+    re.IGNORECASE,
+)
 _WHOLE = re.compile(r"[+-]?\d+")
 _DECIMAL = re.compile(r"[+-]?(\d+\.\d*|\.\d+)([eE][+-]?\d+)?")
 
@@ -121,7 +125,7 @@ class AgentSpec:
 
 def shown_text(text: str) -> str:
     """What was asked for, as messages and reports may show it: no value under a secret's name."""
-    return _SECRET.sub(r"\1***", text)
+    return _SECRET_IN_JSON.sub(r"\1***", _SECRET.sub(r"\1***", text))
 
 
 def _about(spec: AgentSpec) -> str:
@@ -138,11 +142,17 @@ def parse_agents(texts: Sequence[str]) -> tuple[AgentSpec, ...]:
 
 
 def _labelled(specs: Sequence[AgentSpec]) -> tuple[AgentSpec, ...]:
-    """Agents of one name are told apart by their settings, and by a number where letters do not tell them apart."""
+    """Agents of one name are told apart by their settings as reports show them, and by a number where those do not."""
+    from pytest_voicebench.conversation import shown_setting
+
     labels: list[str] = []
     for spec in specs:
         alone = sum(s.label == spec.label for s in specs) == 1
-        words = [spec.label] if alone else [spec.label, *map(str, spec.settings.values())]
+        words = (
+            [spec.label]
+            if alone
+            else [spec.label, *(w for s in spec.settings.items() if (w := str(shown_setting(*s))) != "***")]
+        )
         label = _letters("_".join(words))
         labels.append(label if label not in labels else f"{label}_{len(labels) + 1}")
     return tuple(replace(spec, label=label) for spec, label in zip(specs, labels, strict=True))
@@ -156,13 +166,14 @@ def parse_agent(text: str) -> AgentSpec:
     """One agent from `NAME[,key=value...]`; values in quotes may hold commas and stay text. Raises AgentNameError."""
     name, *rest = [part.strip() for part in _PART.findall(text)] or [""]
     if not name or "=" in name:
-        raise AgentNameError(f"agent {text!r}: begin with a name; known: {', '.join(agent_names())}")
+        raise AgentNameError(f"agent {shown_text(text)!r}: begin with a name; known: {', '.join(agent_names())}")
     settings: dict[str, Scalar] = {}
     for part in rest:
         key, equals, value = part.partition("=")
         if not equals or not key.strip().isidentifier():
             raise AgentNameError(
-                f'agent {text!r}: {part!r} is not key=value (a value with commas needs quotes: k="a,b")'
+                f"agent {shown_text(text)!r}: {shown_text(part)!r} is not key=value "
+                '(a value with commas needs quotes: k="a,b")'
             )
         settings[key.strip()] = _value(value.strip())
     if name in ALIASES:

@@ -49,9 +49,10 @@ class WireLog:
     _characters: int = 0
 
     def hide(self, secret: Secret | None) -> None:
-        """Never let this value into a row."""
+        """Never let this value into a row, neither as it is nor as JSON writes it."""
         if secret is not None:
-            self._secrets.append(secret)
+            written = json.dumps(secret.reveal())[1:-1]
+            self._secrets += {secret.reveal(): secret, written: Secret(written, secret.variable)}.values()
 
     def sent(self, event: Json) -> None:
         """An event that left."""

@@ -265,6 +265,13 @@ class Agent:
         print(f"401 for {key}", file=sys.stderr, flush=True)
         await self.error(f"no quota for {key}, recoverable=False")
 
+    async def tells_address(self, _) -> None:
+        """The address of the tools, as an HTTP client's exceptions have it: in an error, and in the last line."""
+        url = os.environ["VOICEBENCH_TOOLS_URL"]
+        await self.error(f"ClientError: {url}/tools/search_flights recoverable=True")
+        print(f"ClientError: cannot connect to {url}/tools/search_flights", file=sys.stderr, flush=True)
+        os._exit(3)
+
     async def dies(self, status: int) -> None:
         print("ValueError: planted", file=sys.stderr, flush=True)
         os._exit(status)

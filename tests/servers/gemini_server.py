@@ -56,6 +56,7 @@ class GeminiDouble:
     sessions: list[GeminiSession] = field(default_factory=list)
     setups: list[dict[str, Json]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
     resumable: dict[str, GeminiSession] = field(default_factory=dict)
     connections: int = 0
     port: int = 0
@@ -74,6 +75,7 @@ class GeminiDouble:
 
     async def talk(self, socket) -> None:
         """One socket: a session's first, or the next one of a session that is resumed."""
+        self.paths.append(urlsplit(socket.request.path).path)
         self.headers.append(dict(socket.request.headers.raw_items()))
         with suppress(ConnectionClosed):
             try:

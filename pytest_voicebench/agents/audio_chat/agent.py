@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 from pytest_voicebench.agents.audio_chat.machine_voice import MachineVoice
@@ -61,8 +61,21 @@ class AudioChat(TurnBased):
             raise ValueError(f"prompt must be text, not {self.prompt!r}")
         if self.tts_url and self.answer != "text":
             raise ValueError("tts_url belongs to answer=text: else the model's own sound is played")
+        self._check_effects()
         if self._speaks_here:
             check_voice(self.local_voice)
+
+    def _check_effects(self) -> None:
+        """Raises ValueError for a setting that would change nothing."""
+        standard = {f.name: f.default for f in fields(self)}
+        for name, counts, where in (
+            ("audio_format", self.answer == "audio", "answer=audio"),
+            ("local_voice", self._speaks_here, "answer=text without tts_url"),
+            ("tts_model", bool(self.tts_url), "tts_url"),
+            ("voice", not self._speaks_here, "a model or service that speaks, not to answer=text without tts_url"),
+        ):
+            if not counts and getattr(self, name) != standard[name]:
+                raise ValueError(f"{name} belongs to {where}")
 
     @property
     def _speaks_here(self) -> bool:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 
-from pytest_voicebench.agents.turn_based.endpoints import PIECE_BYTES
 from pytest_voicebench.agents.voice import Voice
 from pytest_voicebench.agents.wire import Unreachable
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio import RATE_HZ, resample
+
+PIECE_BYTES = RATE_HZ * 2 // 10
+"""A tenth of a second of 24 kHz PCM."""
 
 
 class MachineVoice:

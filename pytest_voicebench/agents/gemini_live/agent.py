@@ -43,7 +43,7 @@ class GeminiLive:
     network. Raises ValueError, one line, for a wrong setting or a missing key.
     """
 
-    url: str = URL
+    url: str = field(default=URL, repr=False)
     model: str
     voice: str = "Puck"
     start_sensitivity: str = "high"

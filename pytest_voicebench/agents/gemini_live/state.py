@@ -43,6 +43,7 @@ class SessionState:
         self._plays_until_s = 0.0
         self._responses = 0
         self._waiting: dict[str, bool] = {}  # calls without an answer; whether they have an id of the server's
+        self._told: list[tuple[str, str, Json]] = []  # all calls that were not taken back
         self._generating = False
         self._cut = False  # interrupted, and the turn not yet complete
         self._user_waits = False
@@ -171,8 +172,11 @@ class SessionState:
         for number, call in enumerate(calls):
             call_id, args = text(call, "id"), call.get("args", {})
             key, arguments = call_id or f"{response_id}_{number}", args if isinstance(args, dict | str) else {}
-            self._waiting[key] = bool(call_id)
-            found.append(ToolCall(call_id=key, name=text(call, "name"), arguments=arguments, response_id=response_id))
+            made = (key, text(call, "name"), arguments)
+            if made not in self._told:  # else it is sent again, and answered only once
+                self._told.append(made)
+                self._waiting[key] = bool(call_id)
+            found.append(ToolCall(call_id=key, name=made[1], arguments=arguments, response_id=response_id))
         if self._calling == "blocking":
             self._agent.stop()
         return [*found, TurnEnd(response_id=response_id)]
@@ -181,6 +185,7 @@ class SessionState:
         taken = tuple(i for i in ids if isinstance(i, str)) if isinstance(ids, list) else ()
         for call_id in taken:
             self._waiting.pop(call_id, None)
+        self._told = [made for made in self._told if made[0] not in taken]
         return [ToolCancelled(call_ids=taken)] if taken else []
 
     def _resumption(self, update: Event) -> None:

@@ -145,7 +145,8 @@ async def open_agent(start: Start, setup: Setup) -> AsyncIterator[Line]:
             told["VOICEBENCH_TOOLS_URL"] = host.url
         console, address = await stack.enter_async_context(open_console(log))
         command, environment = (*start.command, "--connect-addr", address), {**start.environment, **told}
-        running = run_process(command, environment, log=log, secret=start.secret)
+        secrets = [secret for secret in (start.secret, host.secret if host else None) if secret is not None]
+        running = run_process(command, environment, log=log, secrets=secrets)
         process = await stack.enter_async_context(running)
         state = ConsoleState(now_s=loop.time, calls=ReportedCalls(source=start.source, now_s=loop.time))
         line = ConsoleLine(console, state, process, host)

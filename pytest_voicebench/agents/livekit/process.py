@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
-from pytest_voicebench.agents.credentials import Secret
+from pytest_voicebench.agents.credentials import Secret, scrubbed, secrets_of
 from pytest_voicebench.agents.protocol import AgentAbsent
 from pytest_voicebench.agents.wire_log import WireLog
 
@@ -34,10 +34,10 @@ _KEEPER = Path(__file__).with_name("keeper.py")
 class AgentProcess:
     """A running process. What it wrote is in the log of the conversation, the last lines also here."""
 
-    def __init__(self, process: asyncio.subprocess.Process, log: WireLog, secret: Secret | None) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, log: WireLog, secrets: Sequence[Secret]) -> None:
         self._process = process
         self._log = log
-        self._secret = secret
+        self._secrets = secrets
         self._lines: deque[str] = deque(maxlen=_KEPT_LINES)
         self._crashed = asyncio.Event()
         self._dismissed = False
@@ -95,8 +95,8 @@ class AgentProcess:
         return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}..."
 
     def scrubbed(self, text: str) -> str:
-        """The text without the key."""
-        return self._secret.scrub(text) if self._secret else text
+        """The text without any key, or anything else that is secret in its environment."""
+        return scrubbed(text, self._secrets)
 
     async def end(self) -> None:
         """Ask it to end, and kill it and all that it started when it does not."""
@@ -121,10 +121,16 @@ def _signal_group(group: int, number: signal.Signals) -> None:
 
 @asynccontextmanager
 async def run_process(
-    command: Sequence[str], environment: Mapping[str, str], *, log: WireLog, secret: Secret | None = None
+    command: Sequence[str], environment: Mapping[str, str], *, log: WireLog, secrets: Sequence[Secret] = ()
 ) -> AsyncIterator[AgentProcess]:
-    """Start a command in a process group of its own, which ends with the block, or with us. Raises AgentAbsent."""
-    log.hide(secret)
+    """Start a command in a process group of its own, which ends with the block, or with us. Raises AgentAbsent.
+
+    Its environment is ours and what is given here. Nothing that it says is kept with one of these secrets in it, nor
+    with one that our environment holds.
+    """
+    hidden = [*secrets, *secrets_of(os.environ)]
+    for secret in hidden:
+        log.hide(secret)
     try:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-I", str(_KEEPER), *command),
@@ -138,7 +144,7 @@ async def run_process(
         told = getattr(error, "strerror", None) or " ".join(str(error).split())
         raise AgentAbsent(f"the agent's process could not be started: {told}") from None
     log.note(f"started {' '.join(command)}")
-    running = AgentProcess(process, log, secret)
+    running = AgentProcess(process, log, hidden)
     try:
         yield running
     finally:

@@ -7,6 +7,7 @@ be changed.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
@@ -29,6 +30,7 @@ from pytest_voicebench.conversation import AgentInfo
 
 Json = Any
 
+_PATH = re.compile(r"/ws/google\.ai\.generativelanguage\.(v\w+)\.GenerativeService\.BidiGenerateContent")
 OWN_AGENT = Path(__file__).parent / "deployed" / "own_agent.py"
 
 
@@ -123,13 +125,16 @@ class GrokViaLiveKit(Deployed, Grok):
 
 
 def _asked_of_gemini(agent: GeminiLive) -> dict[str, Json]:
-    """In the words of google-genai, which makes the path of the address itself, and speaks TLS only."""
+    """In the words of google-genai, which makes the path of the address itself."""
     asked = agent.asked()
     parts = urlsplit(agent.url)
+    version = _PATH.fullmatch(parts.path)
+    assert version is not None  # it was checked
     budget = {"thinkingBudget": "thinking_budget", "thinkingLevel": "thinking_level"}
     return {
         "system": "google",
         "url": urlunsplit(("https", parts.netloc, "", "", "")),
+        "api_version": version[1],
         "model": agent.model,
         "voice": agent.voice,
         "detection": {
@@ -149,6 +154,16 @@ def _asked_of_gemini(agent: GeminiLive) -> dict[str, Json]:
 
 class _Gemini(Deployed):
     """What the three generations share."""
+
+    def __post_init__(self) -> None:
+        """Check the settings, and that google-genai can be told the address. Raises ValueError."""
+        super().__post_init__()
+        parts = urlsplit(self.url)  # type: ignore[attr-defined]
+        if parts.scheme != "wss" or not _PATH.fullmatch(parts.path) or parts.query:
+            raise ValueError(
+                "url must be wss://HOST/ws/google.ai.generativelanguage.VERSION.GenerativeService.BidiGenerateContent "
+                "with via=livekit: LiveKit's plugin speaks TLS and makes the path itself"
+            )
 
     def asked_of_livekit(self) -> Mapping[str, Json]:
         """The system and its settings, for our own agent."""
@@ -196,9 +211,8 @@ class CascadedViaLiveKit(Deployed, Cascaded):
     CANNOT: ClassVar[tuple[str, ...]] = ("vad",)
 
     def key(self) -> Secret | None:
-        """The key, where each of the three services may have it."""
-        found = list(self._secrets.values())
-        return found[0] if all(found) else None
+        """The key, where any of the three services may have it."""
+        return next((secret for secret in self._secrets.values() if secret is not None), None)
 
     def asked_of_livekit(self) -> Mapping[str, Json]:
         """The system and its settings, for our own agent."""
@@ -206,6 +220,7 @@ class CascadedViaLiveKit(Deployed, Cascaded):
         return {
             "system": "cascaded",
             **self.urls(),
+            "keyed": [name for name, url in self.urls().items() if self._secrets[url] is not None],
             **{name: getattr(self, name) for name in names},
             "start_s": self.start_ms / 1000,
             "silence_s": self.silence_ms / 1000,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from pytest_voicebench.agents.briefing import briefing, function_tools
-from pytest_voicebench.agents.credentials import need_key
+from pytest_voicebench.agents.credentials import need_key, secrets_in
 from pytest_voicebench.agents.livekit.agent import SOURCES, start_timeout_flaw
 from pytest_voicebench.agents.livekit.calls import ReportedCalls, Source
 from pytest_voicebench.agents.livekit.messages import WIRE_HZ
@@ -49,7 +49,7 @@ class LiveKitRoom:
 
     agent_name: str
     url: str = ""
-    metadata: str = ""
+    metadata: str = field(default="", repr=False)
     tools: str = "both"
     tools_at: str = LOOPBACK
     tools_public_url: str = ""
@@ -78,7 +78,8 @@ class LiveKitRoom:
         if self.tools not in SOURCES:
             return f"tools must be {' or '.join(SOURCES)}, not {self.tools!r}"
         if self.tools == "session":
-            return None
+            none_set = (self.tools_at, self.tools_public_url) == (LOOPBACK, "")
+            return None if none_set else "tools_at and tools_public_url belong to tools=host or both"
         flaw = address_flaw(self.tools_at, self.tools_public_url or None)
         return f"{flaw} (or tools=session, where the agent's own tools answer)" if flaw else None
 
@@ -115,8 +116,9 @@ class LiveKitRoom:
     async def _open(self, setup: Setup) -> AsyncIterator[Line]:
         loop = asyncio.get_running_loop()
         log = setup.log or WireLog(loop.time)
-        log.hide(self._server.secret)
-        log.hide(self._server.key)
+        hidden = [self._server.secret, self._server.key, *secrets_in(self._own_metadata())]
+        for secret in hidden:
+            log.hide(secret)
         await asyncio.to_thread(_load)
         async with AsyncExitStack() as stack:
             host = await self._tools(replace(setup, log=log), stack)
@@ -128,7 +130,7 @@ class LiveKitRoom:
             await room.dispatch(self.agent_name, self._told(setup, host))
             source = cast(Source, self.tools)
             state = RoomState(now_s=loop.time, calls=ReportedCalls(source=source, now_s=loop.time))
-            line = RoomLine(seat, state, self._server, host)
+            line = RoomLine(seat, state, host, [*hidden, host.secret] if host else hidden)
             await self._until_ready(line, seat, state, room)
             yield line
 
@@ -141,8 +143,10 @@ class LiveKitRoom:
     def _told(self, setup: Setup, host: ToolHost | None) -> str:
         """The metadata of the dispatch."""
         told = {"instructions": briefing(setup), "tools": function_tools(setup)}
-        own: dict[str, Json] = json.loads(self.metadata) if self.metadata else {}
-        return json.dumps({**told, **({"tools_url": host.url} if host else {}), **own})
+        return json.dumps({**told, **({"tools_url": host.url} if host else {}), **self._own_metadata()})
+
+    def _own_metadata(self) -> dict[str, Json]:
+        return dict(json.loads(self.metadata)) if self.metadata else {}
 
     async def _until_ready(self, line: RoomLine, seat: Seat, state: RoomState, room: RentedRoom) -> None:
         """Raises AgentAbsent."""

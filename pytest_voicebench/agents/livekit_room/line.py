@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 
+from pytest_voicebench.agents.credentials import Secret, scrubbed
 from pytest_voicebench.agents.livekit_room.arrivals import Gone
 from pytest_voicebench.agents.livekit_room.seat import Seat
-from pytest_voicebench.agents.livekit_room.service import Server
 from pytest_voicebench.agents.livekit_room.state import RoomState
 from pytest_voicebench.agents.protocol import AgentEvent, Fault, Ready, ToolCall, ToolResult, Unsupported
 from pytest_voicebench.agents.tool_host import ToolHost, with_calls
@@ -14,13 +14,14 @@ from pytest_voicebench.audio import Audio
 
 
 class RoomLine:
-    """Passes on; decides nothing itself. `host` is None where the agent runs its own tools."""
+    """Passes on; decides nothing itself. `host` is None where the agent runs its own tools. `hidden`: what no message
+    may hold."""
 
-    def __init__(self, seat: Seat, state: RoomState, server: Server, host: ToolHost | None) -> None:
+    def __init__(self, seat: Seat, state: RoomState, host: ToolHost | None, hidden: Sequence[Secret]) -> None:
         self._seat = seat
         self._state = state
-        self._server = server
         self._host = host
+        self._hidden = hidden
         self._early: list[AgentEvent] = []
 
     async def until_ready(self) -> Gone | None:
@@ -34,6 +35,7 @@ class RoomLine:
 
     async def send(self, audio: Audio) -> None:
         """One block of 48 kHz PCM."""
+        self._state.begun = True
         await self._seat.send(audio.samples)
 
     async def receive(self) -> AsyncIterator[AgentEvent]:
@@ -55,8 +57,7 @@ class RoomLine:
             yield Fault(kind="infrastructure", message=arrival.why)
 
     def _scrubbed(self, fault: Fault) -> Fault:
-        text = self._server.scrub(fault.message)
-        return Fault(kind=fault.kind, message=self._host.secret.scrub(text) if self._host else text)
+        return Fault(kind=fault.kind, message=scrubbed(fault.message, self._hidden))
 
     async def answer(self, results: Sequence[ToolResult]) -> None:
         """Complete the requests that wait for these results."""

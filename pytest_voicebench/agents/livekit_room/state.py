@@ -24,11 +24,14 @@ class RoomState(ConsoleState):
 
     The track comes in real time, silence included; passed on, silence would be sound that waits to be played, so it is
     left out. A new speech begins with sound after KEPT_S of silence when the agent has stopped "speaking" since the
-    last one began; a pause inside a speech parts nothing.
+    last one began; a pause inside a speech parts nothing. Sound from before the conversation has begun is past: passed
+    on, it would be heard after its time, and all that follows too.
     """
 
     heard: bool = False
     """Whether anybody receives the caller's track."""
+    begun: bool = False
+    """Whether the first block of the user's sound has been sent."""
     _now: str = ""
     _by_session: bool = False
     _stopped: bool = False
@@ -86,7 +89,8 @@ class RoomState(ConsoleState):
             self._quiet_s, self._sounds = 0.0, True
         if not self._speeches or self._speeches[-1].ended:
             self._stopped = False
-        return [AgentAudio(item_id=self._current().item_id, audio=Audio(samples=samples, rate_hz=RATE_HZ))]
+        item_id = self._current().item_id
+        return [AgentAudio(item_id=item_id, audio=Audio(samples=samples, rate_hz=RATE_HZ))] if self.begun else []
 
     def _spoken(self) -> Speech | None:
         """The speech that a text belongs to: it is told at its end, so that is the latest one."""

@@ -31,7 +31,11 @@ class Delivery(Protocol):
 
 
 class InSentences:
-    """Text is cut into sentences, which `say` takes as soon as they are complete."""
+    """Text is cut into sentences, which `say` takes as soon as they are complete.
+
+    What holds neither letter nor digit (an emoji, a line of dashes) cannot be said, and is left out: no service of
+    speech owes a sound for it.
+    """
 
     def __init__(self, reply: Reply, item_ids: Iterator[str], say: Callable[[Sentence], None]) -> None:
         self._reply = reply
@@ -52,6 +56,8 @@ class InSentences:
 
     def _said(self, texts: Sequence[str]) -> None:
         for text in texts:
+            if not any(character.isalnum() for character in text):
+                continue
             sentence = Sentence(item_id=next(self._item_ids), text=text)
             self._reply.sentences.append(sentence)
             self._say(sentence)

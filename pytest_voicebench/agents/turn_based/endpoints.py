@@ -14,9 +14,9 @@ from pytest_voicebench.agents.credentials import Secret
 from pytest_voicebench.agents.http_client import certificates, open_client
 from pytest_voicebench.agents.http_failures import failure
 from pytest_voicebench.agents.openai_realtime.usage import usage_counts
+from pytest_voicebench.agents.turn_based.bare_pcm import bytes_flaw, kind_flaw
 from pytest_voicebench.agents.wire import Unreachable, shown_url
 from pytest_voicebench.agents.wire_log import WireLog
-from pytest_voicebench.audio import RATE_HZ
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -25,9 +25,6 @@ Json = Any
 
 MOST_CHARACTERS = 200_000
 """Of one transcript, or of one answer of the model with its calls."""
-
-PIECE_BYTES = RATE_HZ * 2 // 10
-"""A tenth of a second of 24 kHz PCM."""
 
 _NO_KEY = "none"  # the SDK wants one; a server that needs none ignores it
 
@@ -134,10 +131,10 @@ class Endpoint:
                 async with AsyncExitStack() as stack:
                     async with asyncio.timeout(self._limit_s):
                         answer: Any = await stack.enter_async_context(speech.create(**asked))
-                    self._check_sound(answer.headers.get("Content-Type", ""))
-                    async for piece in self._timed(answer.iter_bytes(PIECE_BYTES)):
+                    self._refuse(kind_flaw(answer.headers.get("Content-Type", "")))
+                    async for piece in self._timed(answer.iter_bytes()):  # of a given size they would wait to be full
                         if not total:
-                            self._check_first(piece)
+                            self._refuse(bytes_flaw(piece))
                         total += len(piece)
                         yield piece
         finally:
@@ -154,13 +151,9 @@ class Endpoint:
         self._log.note(str(found))
         return found
 
-    def _check_sound(self, kind: str) -> None:
-        if kind.startswith(("text/", "application/json")):
-            raise Unreachable("rejected", f"{self._where}: {kind} came where PCM is due")
-
-    def _check_first(self, piece: bytes) -> None:
-        if piece[:4] in (b"RIFF", b"OggS", b"fLaC") or piece[:3] == b"ID3":
-            raise Unreachable("rejected", f"{self._where}: a sound file came where bare PCM is due")
+    def _refuse(self, flaw: str | None) -> None:
+        if flaw is not None:
+            raise Unreachable("rejected", f"{self._where}: {flaw}")
 
     async def _timed(self, pieces: Any) -> AsyncIterator[Any]:
         """Each piece within the limit: a server that sends signs of life but no answer is no answer."""

@@ -48,7 +48,9 @@ class Loudspeaker:
         self._plays_until_s = self._now_s()
 
     def play(self, sentence: Sentence, audio: Audio) -> None:
-        """Send the next piece of a sentence's sound."""
+        """Send the next piece of a sentence's sound; of one that was broken off nothing: its maker may not know yet."""
+        if sentence.broken_off:
+            return
         sentence.sent_s += audio.duration_s
         self._plays_until_s = max(self._plays_until_s, self._now_s()) + audio.duration_s
         self._emit(AgentAudio(item_id=sentence.item_id, audio=audio))
@@ -84,7 +86,7 @@ class Mouth:
         """Send whole samples; a half one waits for its other half."""
         whole = len(data) - len(data) % 2
         if whole:
-            if not sentence.sent_s:
+            if not sentence.sent_s and not sentence.broken_off:
                 self._emit(Transcript(speaker="agent", text=sentence.text, item_id=sentence.item_id))
             audio = Audio(samples=np.frombuffer(data[:whole], "<i2").astype(np.int16), rate_hz=RATE_HZ)
             self._loudspeaker.play(sentence, audio)

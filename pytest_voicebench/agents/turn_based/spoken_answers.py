@@ -9,8 +9,9 @@ from typing import Any
 
 from pytest_voicebench.agents.checks import MAX_RATE_HZ, MIN_RATE_HZ
 from pytest_voicebench.agents.openai_realtime.items import ItemAudio, NotAudio
+from pytest_voicebench.agents.turn_based.bare_pcm import bytes_flaw
 from pytest_voicebench.agents.turn_based.wav import audio_of
-from pytest_voicebench.audio import RATE_HZ, Audio
+from pytest_voicebench.audio import RATE_HZ, Audio, Samples
 
 Json = Any
 
@@ -61,16 +62,24 @@ class SoundPieces:
     def __init__(self) -> None:
         self._bare = ItemAudio()
         self._rate_hz = RATE_HZ
+        self._began = False
 
     def read(self, data: Json) -> Audio:
         """One piece, in base64; whole samples only. Raises NotAudio."""
         if not (isinstance(data, str) and data.startswith(_RIFF_IN_BASE64)):
-            return Audio(samples=self._bare.read(data).samples, rate_hz=self._rate_hz)
+            return Audio(samples=self._read_bare(data), rate_hz=self._rate_hz)
         audio = self._from_file(data)
         if not MIN_RATE_HZ <= audio.rate_hz <= MAX_RATE_HZ:
             raise NotAudio(f"the sound is said to have {audio.rate_hz} samples a second")
-        self._rate_hz = audio.rate_hz
+        self._rate_hz, self._began = audio.rate_hz, True
         return audio
+
+    def _read_bare(self, data: Json) -> Samples:
+        samples = self._bare.read(data).samples
+        is_first, self._began = not self._began, self._began or len(samples) > 0
+        if is_first and (flaw := bytes_flaw(samples[:4].astype("<i2").tobytes())):
+            raise NotAudio(flaw)
+        return samples
 
     def _from_file(self, data: str) -> Audio:
         try:

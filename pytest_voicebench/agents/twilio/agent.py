@@ -10,10 +10,10 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, fields, replace
 
-from pytest_voicebench.agents.credentials import Secret, find_key
+from pytest_voicebench.agents.credentials import Secret, find_key, scrubbed, secrets_in
 from pytest_voicebench.agents.protocol import Line, Setup
 from pytest_voicebench.agents.tool_host import LOOPBACK, ToolHost, address_flaw, tool_host
-from pytest_voicebench.agents.twilio.line import StreamLine, scrubbed
+from pytest_voicebench.agents.twilio.line import StreamLine
 from pytest_voicebench.agents.twilio.messages import DIALECTS, TWILIO, Call, without_sound
 from pytest_voicebench.agents.twilio.mulaw import RATE_HZ
 from pytest_voicebench.agents.twilio.state import StreamState
@@ -28,11 +28,7 @@ FAREWELL_S = 1.0
 NO_TOOLS = "none"
 """As the setting `tools`: the agent gets none from us."""
 
-SHORTEST_SECRET = 8
-"""Shorter values are no secrets, and are parts of other words."""
-
 _PREFIX = "parameter_"
-_SECRET_NAME = re.compile(r"key|token|secret|passw|auth|credential", re.IGNORECASE)
 _NUMBER = re.compile(r"\+?[0-9A-Za-z][0-9A-Za-z_@.:-]*")
 
 
@@ -51,15 +47,15 @@ class Twilio:
     ValueError, one line, for a wrong setting.
     """
 
-    url: str = ""
-    voice_url: str = ""
+    url: str = field(default="", repr=False)
+    voice_url: str = field(default="", repr=False)
     dialect: str = TWILIO.name
     caller: str = "+15005550006"
     called: str = "+15005550001"
     account_sid: str = "AC" + 32 * "0"
     tools: str = LOOPBACK
     tools_public_url: str = ""
-    parameters: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, str] = field(default_factory=dict, repr=False)
     _secret: Secret | None = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
@@ -155,9 +151,7 @@ class Twilio:
     def _hide(self, call: Call, host: ToolHost | None, log: WireLog) -> list[Secret]:
         """What must be in no message; the log hides it from now on."""
         found = [secret for secret in (self._secret, host.secret if host else None) if secret is not None]
-        for name, value in call.parameters.items():
-            if _SECRET_NAME.search(name) and len(value) >= SHORTEST_SECRET:
-                found.append(Secret(value, f"{_PREFIX}{name}"))
+        found += secrets_in(call.parameters)
         for secret in found:
             log.hide(secret)
         return found

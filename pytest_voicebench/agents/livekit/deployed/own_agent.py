@@ -116,7 +116,7 @@ def google_model(asked: dict[str, Any]) -> Any:
         voice=asked["voice"],
         api_key=key(),
         vertexai=False,
-        http_options=types.HttpOptions(base_url=asked["url"]),
+        http_options=types.HttpOptions(base_url=asked["url"], api_version=asked["api_version"]),
         realtime_input_config=types.RealtimeInputConfig(
             automatic_activity_detection=detection,
             activity_handling=asked["handling"],
@@ -160,16 +160,19 @@ def cascaded_services(asked: dict[str, Any]) -> dict[str, Any]:
 
     language = {"detect_language": True} if asked["language"] == "auto" else {"language": asked["language"]}
     options = {"temperature": asked["temperature"]} if asked["temperature"] >= 0 else {}
+    keys = {name: key() if name in asked["keyed"] else NO_KEY for name in ("stt_url", "llm_url", "tts_url")}
     return {
         "stt": openai.STT(
-            model=asked["stt_model"], base_url=asked["stt_url"], api_key=key(), use_realtime=False, **language
+            model=asked["stt_model"], base_url=asked["stt_url"], api_key=keys["stt_url"], use_realtime=False, **language
         ),
-        "llm": openai.LLM(model=asked["llm_model"], base_url=asked["llm_url"], api_key=key(), max_retries=0, **options),
+        "llm": openai.LLM(
+            model=asked["llm_model"], base_url=asked["llm_url"], api_key=keys["llm_url"], max_retries=0, **options
+        ),
         "tts": openai.TTS(
             model=asked["tts_model"],
             voice=asked["voice"],
             base_url=asked["tts_url"],
-            api_key=key(),
+            api_key=keys["tts_url"],
             response_format="pcm",
         ),
     }

@@ -171,6 +171,25 @@ def test_errors_are_held_again_and_their_attempts_are_shown(folder):
     assert rows["travel_01"].attempts == ()
 
 
+def test_a_worker_that_dies_over_an_item_that_was_an_error_before_is_an_attempt_too(folder):
+    with (folder / "conftest.py").open("a") as conftest:
+        conftest.write(
+            "\n@pytest.fixture\n"
+            "def agent(agent, scenario):\n"
+            "    if scenario.id == os.environ.get('ABSENT'): raise ConnectionError('nobody')\n"
+            "    if scenario.id == os.environ.get('DIES'): os._exit(1)\n"
+            "    return agent\n"
+        )
+    run_apart(folder, PASSING, ABSENT="travel_02")
+    status, text = run_apart(folder, PASSING, RESUME, "-n", "1", DIES="travel_02")
+    assert status == pytest.ExitCode.TESTS_FAILED, text
+    run = latest_run(folder)
+    rows = {r.item_id: r for r in completed(read_plan(run), read_results(run).results)}
+    assert rows["travel_02"].attempts == ("error", "error")
+    assert "crashed" in rows["travel_02"].cause
+    assert summary_of(folder)["counts"]["error_kinds"] == {"infrastructure": 1}
+
+
 def test_a_part_can_be_resumed_and_the_plan_stays_whole(folder):
     run_apart(folder, PASSING, KILLED="travel_02")
     status, text = run_apart(folder, PASSING, RESUME, "-k", "travel_03")

@@ -11,7 +11,7 @@ import numpy as np
 
 from pytest_voicebench.agent_side import AgentSide, is_our_cancelling, named
 from pytest_voicebench.agents.checks import line_flaw
-from pytest_voicebench.agents.gate import GateBroken, gate_of
+from pytest_voicebench.agents.gate import GateBroken, parted
 from pytest_voicebench.agents.protocol import Agent, AgentAbsent, Line, Setup
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio import BLOCK_TICKS, RATE_HZ, Audio
@@ -71,8 +71,7 @@ class _Duplex:
 
     def __init__(self, scenario: Scenario, agent: Agent, progress: Progress | None, phases: Phases | None) -> None:
         self.scenario = scenario
-        self.agent = agent
-        self.gate = gate_of(agent)
+        self.agent, self.gate = parted(agent)
         self.progress = progress
         self.phases = phases
         self.clock = Clock(phases.ticker if phases else None)

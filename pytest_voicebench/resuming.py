@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -28,16 +27,16 @@ class ResumeRefused(Exception):  # noqa: N818 - says what is the case, for a per
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BegunRun:
-    """A run that is taken up again. `done` are its measured items by id, `tried` the attempts of each item so far."""
+    """A run that is taken up again. `done` are its measured items by id, `attempts` all attempts so far, one by one."""
 
     saved: SavedRun
     done: Mapping[str, Result]
-    tried: Mapping[str, int]
+    attempts: tuple[Result, ...]
 
     @property
-    def spent_usd(self) -> float:
-        """What it cost so far, as far as that is known."""
-        return math.fsum(row.usd for row in self.saved.results if row.usd is not None)
+    def tried(self) -> Mapping[str, int]:
+        """How often each item was tried so far."""
+        return Counter(row.item_id for row in self.attempts)
 
     @property
     def plan(self) -> Plan:
@@ -59,7 +58,7 @@ def begun_run(folder: Path) -> BegunRun:
     return BegunRun(
         saved=saved,
         done={row.item_id: row for row in saved.results if row.outcome in DONE},
-        tried=Counter(row.item_id for row in log if row.outcome != "not_run"),
+        attempts=tuple(row for row in log if row.outcome != "not_run"),
     )
 
 

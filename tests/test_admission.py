@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -162,6 +163,20 @@ def test_no_minute_has_more_starts_than_allowed_and_who_waits_as_told_may_start(
         starts.append(now_s)
     for begin in starts:
         assert sum(begin <= at < begin + 59.999 for at in starts) <= most
+
+
+@pytest.mark.parametrize("earlier_s", [0.004, 3.0])
+def test_a_start_that_another_process_noted_a_moment_later_is_not_forgotten(tmp_path, earlier_s):
+    """Each process reads the clock before it has the lock, so that they come in another order than their times."""
+    places = Places(folder=tmp_path, limit=Limit(starts_per_minute=2))
+    assert places.start(1000.0) == 0
+    assert places.start(1000.0 - earlier_s) == 0
+    assert places.start(1000.1) > 59
+
+
+def test_starts_that_a_wrong_clock_wrote_do_not_hold_up_anybody(tmp_path):
+    assert Places(folder=tmp_path, limit=Limit(starts_per_minute=1)).start(9e9) == 0
+    assert Places(folder=tmp_path, limit=Limit(starts_per_minute=1)).start(1000.0) == 0
 
 
 def test_a_pause_holds_for_all_and_is_never_made_shorter(tmp_path):
@@ -409,6 +424,19 @@ def test_a_long_wait_at_the_gate_is_no_timeout_of_the_connection(tmp_path):
     talk = virtually(main())
     assert not talk.problems
     assert talk.utterances[0].start_ticks == 7200
+
+
+def test_behind_a_gate_an_agent_has_the_time_to_connect_that_it_asks_for(tmp_path):
+    class Late(Scripted):
+        connect_timeout_s = 90.0
+
+        @asynccontextmanager
+        async def connect(self, setup):
+            await asyncio.sleep(60)
+            async with super().connect(setup) as line:
+                yield line
+
+    assert not held(tmp_path, Late([(5.0, sound(0.5))])).problems
 
 
 def test_too_many_requests_of_one_conversation_hold_back_the_others(tmp_path):

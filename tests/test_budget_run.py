@@ -129,3 +129,69 @@ def test_what_has_no_price_is_unknown_and_a_connection_that_never_was_costs_noth
     assert status == pytest.ExitCode.TESTS_FAILED
     assert set(outcomes(folder).values()) == {("error", "agent_absent")}
     assert summary_of(folder)["agents"][0]["cost"] == {"usd": None, "priced": 0, "unknown": {}}
+
+
+def ledger_of(folder):
+    return json.loads((latest_run(folder) / ".budget.json").read_text())
+
+
+def test_a_session_whose_conversation_is_lost_is_paid_for_all_the_same(folder):
+    with (folder / "conftest.py").open("a") as conftest:
+        conftest.write(
+            "\nfrom pytest_voicebench.agents.protocol import Unsupported\n"
+            "@pytest.fixture\n"
+            "def agent(): return Scripted([], clock='wall', raises={'inject': Unsupported('it takes no texts')})\n"
+        )
+    path = folder / "suites" / "travel.yaml"
+    path.write_text(path.read_text().replace("    user:\n", "    user:\n      - inject: It is Kim.\n"))
+    (folder / "prices.yaml").write_text(PRICE.format(agent="scripted"))
+    status, text = run_apart(folder, "--voicebench-prices=prices.yaml", "--voicebench-max-usd=8")
+    assert [outcome for outcome, _ in outcomes(folder).values()] == ["skipped", "skipped", "not_run"], text
+    assert status == pytest.ExitCode.TESTS_FAILED
+    assert "stopped by --voicebench-max-usd=8: 7.50 USD spent, 1 item not run" in text
+    assert summary_of(folder)["agents"][0]["cost"] == {"usd": None, "priced": 0, "unknown": {"session not counted": 2}}
+
+
+def test_a_conversation_begun_ahead_that_its_item_never_asks_for_is_paid_for(folder):
+    skips = (
+        "\n@pytest.fixture(autouse=True)\ndef mood(request):\n    if 'travel_02' in request.node.name: pytest.skip()\n"
+    )
+    with (folder / "conftest.py").open("a") as conftest:
+        conftest.write(skips)
+    with openai_server(Script(), LINE) as double:
+        options = (f"--agent=gpt-realtime,url={double.url}", "--voicebench-prices=prices.yaml")
+        status, text = run_apart(folder, *options, "--voicebench-max-usd=12", "--voicebench-concurrency=3")
+        assert status == 0, text
+        assert len(double.sessions) == 3
+    assert [outcome for outcome, _ in outcomes(folder).values()] == ["passed", "skipped", "passed"]
+    assert (ledger_of(folder)["spent"], ledger_of(folder)["flight"]) == (3 * A_SESSION, {})
+    cost = summary_of(folder)["agents"][0]["cost"]
+    assert cost == {"usd": 2 * A_SESSION, "priced": 2, "unknown": {"session not counted": 1}}
+
+
+def test_of_several_agents_each_has_the_price_of_its_own_name(folder):
+    url = "url=ws://127.0.0.1:9/v1/realtime"
+    agents = (f"--agent=gpt-realtime,{url}", f"--agent=gpt-realtime,{url},voice=ash")
+    _, text = run_apart(folder, *agents, "--voicebench-prices=prices.yaml", "--voicebench-max-usd=23")
+    assert "estimate 22.50 USD of at most 23 for 6 conversations" in text
+    assert set(outcomes(folder).values()) == {("error", "agent_absent")}, text
+    assert len(json.loads((latest_run(folder) / "plan.json").read_text())["header"]["prices"]) == 2
+
+
+def test_what_a_run_without_a_limit_spent_counts_when_it_is_resumed_with_one(folder):
+    stops = (
+        "\ndef pytest_runtest_setup(item):\n    if os.environ.get('STOPS', '-') in item.name: pytest.exit('enough')\n"
+    )
+    with (folder / "conftest.py").open("a") as conftest:
+        conftest.write("\nimport os" + stops)
+    with openai_server(Script(), LINE) as double:
+        agent = f"--agent=gpt-realtime,url={double.url}"
+        run_apart(folder, agent, STOPS="travel_02")
+        assert len(double.sessions) == 1
+        assert results(folder)["travel_01"].usd_unknown == "no price"
+        options = ("--voicebench-prices=prices.yaml", "--voicebench-max-usd=8", "--voicebench-resume=latest")
+        status, text = run_apart(folder, agent, *options)
+        assert status == pytest.ExitCode.TESTS_FAILED
+        assert len(double.sessions) == 2
+    assert [outcome for outcome, _ in outcomes(folder).values()] == ["passed", "passed", "not_run"], text
+    assert "7.50 USD spent, 1 item not run" in text

@@ -81,6 +81,16 @@ def test_what_is_stopped_is_not_told_and_the_next_item_plays_at_once():
     assert playing.news(2.0) == [("b", 500)]
 
 
+def test_what_has_been_played_is_not_gone_through_again_in_every_block():
+    """A minute of sound would take a millisecond of each block, in each conversation."""
+    playing, told = Playing(200), 0
+    for n in range(500):
+        playing.add("a", 0.08, n * 0.08)
+        told = dict(playing.news((n + 1) * 0.08)).get("a", told)
+        assert len(playing._items["a"].waiting) <= 1
+    assert told == 40_000
+
+
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.floats(0.0, 2.0), st.floats(0.0, 3.0)), max_size=8))
 def test_what_is_told_of_an_item_only_grows_and_ends_with_all_of_it(pieces):
     playing, now_s, told, whole = Playing(200), 0.0, {}, {}

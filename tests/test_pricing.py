@@ -18,7 +18,7 @@ from pytest_voicebench.conversation import AgentInfo
 from pytest_voicebench.duplex import converse
 from pytest_voicebench.plan import Plan, completed
 from pytest_voicebench.pricing.cost import Cost, cost_of
-from pytest_voicebench.pricing.estimate import estimate_usd
+from pytest_voicebench.pricing.estimate import estimate_usd, paid_usd
 from pytest_voicebench.pricing.ledger import Ledger
 from pytest_voicebench.pricing.paid_gate import PaidGate
 from pytest_voicebench.pricing.prices import SHIPPED, Estimating, Price, PricesError, load_prices, price_of
@@ -261,6 +261,32 @@ def test_what_an_earlier_session_spent_counts_and_what_it_left_in_flight_too(tmp
     again = Ledger(path=tmp_path / "b.json", most_usd=20.0, already_usd=5.0)
     assert again.begin("a", 4.0)
     assert again.spent_usd == 13.0
+
+
+def test_what_was_spent_while_nobody_kept_the_ledger_counts(tmp_path):
+    assert Ledger(path=tmp_path / "b.json", most_usd=10.0).begin("a", 4.0)
+    again = Ledger(path=tmp_path / "b.json", most_usd=10.0, already_usd=7.0)
+    assert not again.begin("b", 4.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "usd"),
+    [
+        ({"usd": 0.5}, 0.5),
+        ({}, 0.0),
+        ({"usage": {"session_s": 120.0}, "usd_unknown": "no price"}, 2.0),
+        ({"usage": {"session_s": 120.0}, "usd": 0.0}, 0.0),
+        ({"usd_unknown": "session not counted"}, pytest.approx(0.35, abs=0.1)),
+    ],
+)
+def test_what_an_earlier_attempt_cost_is_its_bill_else_what_can_be_said_now(tmp_path, changes, usd):
+    a_minute = Price(agent="own", date="d", source="s", per_minute=1.0)
+    assert paid_usd(a_result("a", **changes), a_minute, scenario(tmp_path)) == usd
+
+
+def test_where_no_price_is_known_nothing_can_be_said_of_an_earlier_attempt(tmp_path):
+    lost = a_result("a", usage={"session_s": 9.0}, usd_unknown="no price")
+    assert paid_usd(lost, None, scenario(tmp_path)) == 0.0
 
 
 def test_a_cost_that_is_not_known_is_at_least_what_is(tmp_path):

@@ -114,14 +114,15 @@ def test_a_run_killed_in_the_middle_is_finished_and_equals_one_that_was_not(fold
 @pytest.mark.parametrize("ways", [(), ("-n", "2")], ids=["alone", "workers"])
 def test_a_resumed_run_that_is_interrupted_is_resumed_again(folder, ways):
     straight = uninterrupted(folder, *ways)
-    for hangs, ended in (("travel_02", signal.SIGKILL), ("travel_04", signal.SIGINT)):
+    later = "travel_02" if ways else "travel_04"  # of two workers the other one may be done with all else by then
+    for hangs, ended in (("travel_02", signal.SIGKILL), (later, signal.SIGINT)):
         (folder / "hangs").unlink(missing_ok=True)
         options = [] if ended == signal.SIGKILL else [RESUME]
         end_while_hanging(folder, ended, *options, *ways, HANGS=hangs)
     run = latest_run(folder)
     done = set(lines_of(run))
     assert "travel_01" in done
-    assert not {"travel_04"} & done
+    assert later not in done
     status, text = run_apart(folder, PASSING, RESUME, *ways)
     assert status == 0, text
     assert without_header(run) == straight
@@ -169,6 +170,25 @@ def test_errors_are_held_again_and_their_attempts_are_shown(folder):
     assert rows["travel_02"].attempts == ("error", "passed")
     assert rows["travel_02"].folder == "items/travel_02/attempt_2"
     assert rows["travel_01"].attempts == ()
+
+
+def test_a_worker_that_dies_over_an_item_that_was_an_error_before_is_an_attempt_too(folder):
+    with (folder / "conftest.py").open("a") as conftest:
+        conftest.write(
+            "\n@pytest.fixture\n"
+            "def agent(agent, scenario):\n"
+            "    if scenario.id == os.environ.get('ABSENT'): raise ConnectionError('nobody')\n"
+            "    if scenario.id == os.environ.get('DIES'): os._exit(1)\n"
+            "    return agent\n"
+        )
+    run_apart(folder, PASSING, ABSENT="travel_02")
+    status, text = run_apart(folder, PASSING, RESUME, "-n", "1", DIES="travel_02")
+    assert status == pytest.ExitCode.TESTS_FAILED, text
+    run = latest_run(folder)
+    rows = {r.item_id: r for r in completed(read_plan(run), read_results(run).results)}
+    assert rows["travel_02"].attempts == ("error", "error")
+    assert "crashed" in rows["travel_02"].cause
+    assert summary_of(folder)["counts"]["error_kinds"] == {"infrastructure": 1}
 
 
 def test_a_part_can_be_resumed_and_the_plan_stays_whole(folder):

@@ -20,7 +20,10 @@ def machine(holds, tried):
 
 @pytest.mark.parametrize(
     ("holds", "most", "found"),
-    [(0, 512, 0), (1, 512, 1), (2, 512, 2), (3, 512, 3), (7, 512, 7), (100, 512, 96), (511, 512, 480), (900, 512, 512)],
+    [
+        *[(0, 512, 0), (1, 512, 1), (2, 512, 2), (3, 512, 3), (7, 512, 7), (100, 512, 96), (511, 512, 480)],
+        *[(900, 512, 512), (900, 1, 1), (900, 3, 3), (900, 100, 100), (70, 100, 68), (99, 100, 91)],
+    ],
 )
 def test_the_largest_number_is_found_to_within_an_eighth(holds, most, found):
     assert largest(machine(holds, []), lambda pace: None, most) == found

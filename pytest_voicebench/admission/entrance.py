@@ -37,9 +37,10 @@ class Entrance:
     _line: asyncio.Lock = field(default_factory=asyncio.Lock)
     _starts: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    def gate(self, item_id: str, tell: Tell = lambda _: None) -> Gate:
-        """The gate for one conversation. `tell` gets what it waits for, and nothing when it goes on."""
-        return _ProviderGate(self, item_id, tell)
+    def gate(self, item_id: str, tell: Tell = lambda _: None, connected: Callable[[], None] = lambda: None) -> Gate:
+        """The gate for one conversation. `tell` gets what it waits for, and nothing when it goes on; `connected` is
+        called when it has a session."""
+        return _ProviderGate(self, item_id, tell, connected)
 
     async def place(self, tell: Tell) -> Place:
         """Wait for a place. First come, first served within this process; between processes luck decides."""
@@ -90,10 +91,11 @@ def _give_back(trying: asyncio.Future[Place | None]) -> None:
 class _ProviderGate(Gate):
     """One conversation's way through the entrance."""
 
-    def __init__(self, entrance: Entrance, item_id: str, tell: Tell) -> None:
+    def __init__(self, entrance: Entrance, item_id: str, tell: Tell, connected: Callable[[], None]) -> None:
         self._entrance = entrance
         self._item_id = item_id
         self._tell = tell
+        self._connected = connected
         self._tried = 0
         self._refused_at_s: float | None = None
         self._why = ""
@@ -113,6 +115,7 @@ class _ProviderGate(Gate):
         self._tried += 1
 
     async def connected(self) -> None:
+        self._connected()
         try:
             await self._entrance.run(self._entrance.places.welcome)
         except GateBroken:

@@ -57,17 +57,20 @@ class Places:
         return None
 
     def start(self, now_s: float) -> float:
-        """0.0 where a session may be started now, which is then noted; else for how many seconds that cannot be."""
+        """0.0 where a session may be started now, which is then noted; else for how many seconds that cannot be.
+
+        Processes read the clock before they wait for each other here: what is noted is never before what was noted.
+        """
         if self.limit.starts_per_minute is None and not self._state.exists():
             return 0.0
         with shared_state(self._state) as state:
-            starts = [at for at in _times(state, "starts") if now_s - MINUTE_S < at <= now_s]
+            starts = [at for at in _times(state, "starts") if abs(now_s - at) < MINUTE_S]
             waits = [min(at, now_s + MINUTE_S * 2) - now_s for at in _times(state, "paused_until")]
             most = self.limit.starts_per_minute
             if most is not None and len(starts) >= most:
                 waits.append(sorted(starts)[-most] + MINUTE_S - now_s)
             wait_s = max([0.0, *waits])
-            state["starts"] = starts if wait_s else [*starts, now_s]
+            state["starts"] = starts if wait_s else [*starts, max([now_s, *starts])]
         return wait_s
 
     def pause(self, until_s: float) -> None:

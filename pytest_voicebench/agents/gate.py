@@ -64,6 +64,6 @@ class Gated:
         return self.agent.connect(setup)
 
 
-def gate_of(agent: Agent) -> Gate:
-    """The gate before an agent; an open one where there is none."""
-    return agent.gate if isinstance(agent, Gated) else Gate()
+def parted(agent: Agent) -> tuple[Agent, Gate]:
+    """The agent itself, with all that it may say of itself, and the gate before it; an open one where there is none."""
+    return (agent.agent, agent.gate) if isinstance(agent, Gated) else (agent, Gate())

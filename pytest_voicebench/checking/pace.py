@@ -57,7 +57,7 @@ def largest(measure: Callable[[int], Pace], tell: Callable[[Pace], None], most: 
 
     good, bad = 0, 1
     while bad <= most and holds(bad):
-        good, bad = bad, 2 * bad
+        good, bad = bad, min(2 * bad, most) if bad < most else most + 1
     while good and bad <= most and bad - good > max(1, good // 8):
         middle = (good + bad) // 2
         good, bad = (middle, bad) if holds(middle) else (good, middle)

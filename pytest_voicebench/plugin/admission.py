@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_voicebench.plugin.attempt import attempt_key
+from pytest_voicebench.plugin.attempt import attempt_key, had_session_key
 from pytest_voicebench.plugin.options import LIMIT, RETRIES, reports_folder
 
 if TYPE_CHECKING:
@@ -95,5 +95,6 @@ def gated(agent: Agent, item: pytest.Item, scenario: Scenario, tell: Callable[[s
     if _entrances not in config.stash:
         check_admission(config)
     item_id = attempt.item_id if attempt else f"a test of {scenario.item_id}"
-    gate = config.stash[_entrances].to(provider_of(agent, info)).gate(item_id, tell)
+    entrance = config.stash[_entrances].to(provider_of(agent, info))
+    gate = entrance.gate(item_id, tell, lambda: item.stash.__setitem__(had_session_key, True))
     return Gated(agent=agent, gate=paid_gate(gate, config, scenario, info, item_id))

@@ -113,6 +113,9 @@ def _usage(talk: Conversation) -> dict[str, float]:
     return {**talk.usage, **session}
 
 
+had_session_key = pytest.StashKey[bool]()
+"""Whether an item was connected to an agent on the wall clock, and no result has accounted for it."""
+
 attempt_key = pytest.StashKey[Attempt]()
 """Where an item of a suite file keeps its attempt; other tests have none."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
-from pytest_voicebench.plugin.attempt import attempt_key
+from pytest_voicebench.plugin.attempt import attempt_key, had_session_key
 from pytest_voicebench.plugin.options import MAX_USD, PRICES, RESUME, rescored_run
 from pytest_voicebench.plugin.run_folder import run_folder
 
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from pytest_voicebench.scenario import Scenario
 
 
+NOT_COUNTED = "session not counted"
+"""Why nobody knows what an item cost whose conversation was lost; a limit counts its estimate."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
     """The prices of this run, and what it may cost; None: whatever it costs."""
@@ -33,6 +37,7 @@ class Budget:
 
 
 _budget = pytest.StashKey[Budget]()
+_spent = pytest.StashKey[float]()
 
 
 def budget(config: pytest.Config) -> Budget:
@@ -67,18 +72,28 @@ def _most_usd(config: pytest.Config) -> float | None:
 
 def ledger(config: pytest.Config) -> Ledger | None:
     """Where the money of this run is counted; None without `--voicebench-max-usd`."""
-    from pytest_voicebench.plugin.resume import begun
     from pytest_voicebench.pricing.ledger import LEDGER_NAME, Ledger
 
     most = budget(config).most_usd if limits_money(config) else None
     if most is None:
         return None
-    before = begun(config)
-    return Ledger(
-        path=run_folder(config).path / LEDGER_NAME,
-        most_usd=most,
-        already_usd=before.spent_usd if before is not None else 0.0,
-    )
+    return Ledger(path=run_folder(config).path / LEDGER_NAME, most_usd=most, already_usd=config.stash.get(_spent, 0.0))
+
+
+def note_spent(config: pytest.Config, asked: Mapping[str, tuple[AgentInfo, Scenario]]) -> None:
+    """Find what a run that is resumed has cost so far, which the ledger begins with; `asked` is by item."""
+    from pytest_voicebench.plugin.resume import begun
+    from pytest_voicebench.pricing.estimate import paid_usd
+    from pytest_voicebench.pricing.prices import price_of
+
+    run = begun(config)
+    if run is None or not limits_money(config):
+        return
+    paid = []
+    for row in run.attempts:
+        info, scenario = asked.get(row.item_id, (row.agent, None))
+        paid.append(paid_usd(row, price_of(info, budget(config).prices), scenario))
+    config.stash[_spent] = math.fsum(paid)
 
 
 def limits_money(config: pytest.Config) -> bool:
@@ -120,17 +135,28 @@ def accounted(item: pytest.Item, result: Result) -> Result:
     cost = Cost(usd=None)
     if SESSION in result.usage:
         cost = cost_of(result.usage, price_of(item.stash[attempt_key].agent or result.agent, budget(config).prices))
+    elif item.stash.get(had_session_key, False):  # nothing came back of it: it was cut off, or ended in an exception
+        cost = Cost(usd=None, unknown=NOT_COUNTED)
+    item.stash[had_session_key] = False
     book = ledger(config)
     if book is not None:
         with suppress(OSError):  # then the estimate goes on counting
-            book.end(result.item_id, cost.usd if SESSION in result.usage else 0.0, cost.at_least)
+            book.end(result.item_id, 0.0 if cost == Cost(usd=None) else cost.usd, cost.at_least)
     return replace(result, usd=cost.usd, usd_unknown=cost.unknown)
 
 
+def with_unknown_cost(crash: Result) -> Result:
+    """The result of an item whose worker died: whoever is called over a network may have had a session."""
+    from pytest_voicebench.plan import UNKNOWN_AGENT
+
+    called = crash.agent != UNKNOWN_AGENT and crash.agent.clock == "wall"
+    return replace(crash, usd_unknown=NOT_COUNTED) if called else crash
+
+
 def priced_header(config: pytest.Config, infos: Mapping[str, AgentInfo]) -> dict[str, str]:
-    """Of each agent whose price is known, what it is and who said so when."""
-    known = {info.name: price for label, info, price in _prices(config, infos) if price is not None}
-    return {name: price_text(price) for name, price in known.items()}
+    """Of each agent whose price is known, what it is and who said so when, under its name in `infos`."""
+    known = {label: price for label, _, price in _prices(config, infos) if price is not None}
+    return {label: price_text(price) for label, price in known.items()}
 
 
 def price_text(price: Price) -> str:

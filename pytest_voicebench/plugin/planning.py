@@ -13,7 +13,7 @@ import pytest
 
 from pytest_voicebench.plugin.admission import check_names
 from pytest_voicebench.plugin.attempt import facts_of
-from pytest_voicebench.plugin.budget import estimate_notices, priced_header
+from pytest_voicebench.plugin.budget import estimate_notices, note_spent, priced_header
 from pytest_voicebench.plugin.collect import NAME, SuiteFile
 from pytest_voicebench.plugin.options import LABEL, agent_specs, agents_given, concurrency, rescored_run
 from pytest_voicebench.plugin.resume import begun
@@ -95,7 +95,7 @@ def make_plan(items: Sequence[pytest.Item], collected: int) -> Plan:
             spec = item.callspec.params.get("agent") or agent_specs(config)[0]  # type: ignore[attr-defined]
             if spec.label not in infos:
                 infos[spec.label] = _info(spec, scenario_of(item), config)
-            agent = infos[spec.label]
+            agent = _as_shown(infos[spec.label], spec, config)
             called.append((spec.label, item))
         facts = facts_of(scenario_of(item))
         rows.append(Result(item_id=item_id(item), nodeid=item.nodeid, agent=agent, facts=facts, outcome="not_run"))
@@ -118,6 +118,7 @@ def _money(
     run = begun(config)
     if config.getoption("collectonly"):
         return ()
+    note_spent(config, {item_id(item): (infos[label], scenario_of(item)) for label, item in called})
     left = [(label, scenario_of(item)) for label, item in called if run is None or item_id(item) not in run.done]
     return estimate_notices(config, infos, left)
 
@@ -129,12 +130,14 @@ def _planned_header(items: Sequence[pytest.Item], infos: dict[str, AgentInfo], c
 
     files = {id(item.parent): item.parent for item in items if isinstance(item.parent, SuiteFile)}
     facts = (facts_of(scenario) for file in files.values() for scenario in file.suite.scenarios)
+    specs = [spec for spec in (agent_specs(config) if infos else ()) if spec.label in infos]
+    names = {spec.label: _as_shown(infos[spec.label], spec, config).name for spec in specs}
     given = {
-        infos[spec.label].name: {key: shown_setting(key, value) for key, value in spec.settings.items()}
-        for spec in (agent_specs(config) if infos else ())
-        if spec.label in infos and spec.settings
+        names[spec.label]: {key: shown_setting(key, value) for key, value in spec.settings.items()}
+        for spec in specs
+        if spec.settings
     }
-    prices = priced_header(config, infos)
+    prices = {names[label]: text for label, text in priced_header(config, infos).items()}
     return {
         "suites": suite_hashes(facts),
         **({"given": given} if given else {}),
@@ -143,10 +146,7 @@ def _planned_header(items: Sequence[pytest.Item], infos: dict[str, AgentInfo], c
 
 
 def _info(spec: AgentSpec, scenario: Scenario, config: pytest.Config) -> AgentInfo:
-    """What the agent says of itself; only its name where nothing will run, so that its parts need not be installed.
-
-    Where several agents run, each goes by its label, so that two with the same name are two in every table.
-    """
+    """What the agent says of itself; only its name where nothing will run, so that its parts need not be installed."""
     from pytest_voicebench.agents.information import NoInformation, read_info
     from pytest_voicebench.agents.naming import shown_text
 
@@ -155,9 +155,13 @@ def _info(spec: AgentSpec, scenario: Scenario, config: pytest.Config) -> AgentIn
 
         return AgentInfo(name=spec.label)
     try:
-        info = read_info(shipped_agent(spec, scenario, config))
+        return read_info(shipped_agent(spec, scenario, config))
     except NoInformation as error:
         raise pytest.UsageError(f"agent {shown_text(spec.text)!r}: {error}") from None
+
+
+def _as_shown(info: AgentInfo, spec: AgentSpec, config: pytest.Config) -> AgentInfo:
+    """Where several agents run, each goes by its label, so that two with the same name are two in every table."""
     return info if len(agent_specs(config)) == 1 else replace(info, name=spec.label)
 
 

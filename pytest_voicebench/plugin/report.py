@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_voicebench.codec import CodecError
-from pytest_voicebench.plugin.budget import stopped_line
+from pytest_voicebench.plugin.budget import stopped_line, with_unknown_cost
 from pytest_voicebench.plugin.options import rescored_run
 from pytest_voicebench.plugin.run_folder import run_folder
 from pytest_voicebench.writers.junit import PREFIX
@@ -80,6 +80,7 @@ class RunReporter:
         self.reported: dict[str, Result] = {}
         self.looks: dict[str, set[tuple[int, str]]] = {}
         self.running: Any = None
+        self.earlier = 0
 
     def start(self, plan: Plan) -> None:
         """The items of the plan are about to run."""
@@ -91,6 +92,7 @@ class RunReporter:
         self.plan = plan
         self.planned = {item.nodeid: item for item in plan.items}
         self.running = hold(run_folder(self.config).path)
+        self.earlier = len(self._results())  # of the run that is resumed: a crash is none of theirs
         progress_line(self.config).planned = len(plan.items)
         start_junit(self.config, run_folder(self.config).path)
 
@@ -116,7 +118,7 @@ class RunReporter:
             return
         self._note(planned, report)
         crashed = report.failed and report.when not in ("setup", "call", "teardown")
-        if crashed and planned.item_id not in {r.item_id for r in self._results()}:
+        if crashed and planned.item_id not in {r.item_id for r in self._results()[self.earlier :]}:
             self._save_crash(planned, str(report.longrepr))
 
     def _note(self, planned: Result, report: pytest.TestReport) -> None:
@@ -135,6 +137,7 @@ class RunReporter:
 
         cause = " ".join(text.split())[:300]
         crash = replace(planned, outcome="error", error_kind="infrastructure", cause=cause)
+        crash = with_unknown_cost(crash)
         self.reported[planned.item_id] = crash
         with suppress(OSError, ValueError):
             append_result(run_folder(self.config).path, crash)

@@ -6,6 +6,7 @@ import json
 
 from pytest_voicebench.pricing.cost import SESSION, cost_of
 from pytest_voicebench.pricing.prices import Price
+from pytest_voicebench.result import Result
 from pytest_voicebench.scenario import Scenario, Step
 
 REPLY_S = 10.0
@@ -35,6 +36,21 @@ def estimate_usd(scenario: Scenario, price: Price) -> float:
     }
     usage |= {name: value for name, value in counts.items() if name is not None}
     return cost_of(usage, price).at_least
+
+
+def paid_usd(attempt: Result, price: Price | None, scenario: Scenario | None) -> float:
+    """USD that an earlier attempt cost, by its own bill; where nobody could say then, by what can be said now.
+
+    That is the price of its usage, else its estimate at least. Nothing where there was no session.
+    """
+    if attempt.usd is not None:
+        return attempt.usd
+    cost = cost_of(attempt.usage, price)
+    if cost.usd is not None:
+        return cost.usd
+    if attempt.usd_unknown is None or price is None or scenario is None:
+        return cost.at_least
+    return max(cost.at_least, estimate_usd(scenario, price))
 
 
 def _turns(scenario: Scenario) -> int:

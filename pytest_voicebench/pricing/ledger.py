@@ -18,7 +18,7 @@ CENT = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ledger:
-    """Of one run: at most `most_usd`, of which `already_usd` were spent before the file was begun.
+    """Of one run: at most `most_usd`, of which `already_usd` at least were spent by sessions before this one.
 
     A conversation in flight counts with its estimate; that of a killed process goes on counting, since it was paid for.
     Every method raises OSError where the file is of no use.
@@ -59,7 +59,7 @@ class Ledger:
         return math.fsum([self._spent(state), *_flight(state).values()])
 
     def _spent(self, state: dict[str, Json]) -> float:
-        return _number(state, "spent", self.already_usd)
+        return max(_number(state, "spent", 0.0), self.already_usd)
 
 
 def _number(state: dict[str, Json], name: str, otherwise: float) -> float:

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
 
 
 @dataclass(slots=True)
 class _Item:
-    """Stretches of an item, as start and length, and how much of them was told."""
+    """Stretches of an item that are not over, as start and length; seconds of those that are, and of all that came.
 
-    stretches: list[tuple[float, float]] = field(default_factory=list)
+    It is asked for every block of every conversation: what has been played is not gone through again.
+    """
+
+    waiting: deque[tuple[float, float]] = field(default_factory=deque)
+    over_s: float = 0.0
+    whole_s: float = 0.0
     told_ms: int = 0
 
+    def add(self, start_s: float, seconds: float) -> None:
+        self.waiting.append((start_s, seconds))
+        self.whole_s += seconds
+
     def played_ms(self, now_s: float) -> int:
-        return round(1000 * sum(max(0.0, min(length, now_s - start)) for start, length in self.stretches))
+        while self.waiting and sum(self.waiting[0]) <= now_s:
+            self.over_s += self.waiting.popleft()[1]
+        under_way_s = max(0.0, now_s - self.waiting[0][0]) if self.waiting else 0.0
+        return round(1000 * (self.over_s + under_way_s))
 
     def whole_ms(self) -> int:
-        return round(1000 * sum(length for _, length in self.stretches))
+        return round(1000 * self.whole_s)
 
 
 class Playing:
@@ -30,7 +43,7 @@ class Playing:
     def add(self, item_id: str, seconds: float, now_s: float) -> None:
         """A piece of an item arrived."""
         start = max(self._until_s, now_s)
-        self._items.setdefault(item_id, _Item()).stretches.append((start, seconds))
+        self._items.setdefault(item_id, _Item()).add(start, seconds)
         self._until_s = start + seconds
 
     def stop(self, item_id: str, now_s: float) -> None:

@@ -104,6 +104,16 @@ def test_what_cannot_be_said_is_no_sentence():
     assert reply.sentences == said
 
 
+def test_text_that_comes_in_parts_is_said_and_thoughts_are_not():
+    reply, said = Reply(), []
+    delivery = InSentences(reply, map(str, count(1)), said.append)
+    thought = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}
+    for content in ([thought], [{"type": "text", "text": "Your flight "}, 7, {"type": "text"}], "is booked."):
+        delivery.take({"content": content, "reasoning_content": "Let me see."})
+    delivery.end(called=False)
+    assert [s.text for s in said] == ["Your flight is booked."]
+
+
 def test_a_sentence_that_was_broken_off_is_sent_no_further():
     emitted, sentence = [], Sentence(item_id="s1", text="one two three")
     loudspeaker = Loudspeaker(emitted.append, lambda: 1.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.machinery
 import importlib.util
 import json
@@ -15,6 +16,7 @@ from suites_for_pytest import run_apart, scenario_yaml, write_conftest, write_su
 
 from pytest_voicebench.agents.credentials import secrets_in
 from pytest_voicebench.agents.livekit_room import LiveKitRoom
+from pytest_voicebench.agents.livekit_room.seat import _reason
 from pytest_voicebench.agents.naming import AgentNameError, build_agent, check_hosted, parse_agent
 
 SECRET = "planted-secret-88123"
@@ -113,6 +115,17 @@ def test_secrets_in_the_metadata_are_shown_nowhere_and_hidden_from_the_log():
 @pytest.mark.parametrize(("url", "told"), [("http://h:1", "ws://h:1"), ("https://h", "wss://h"), ("ws://h", "ws://h")])
 def test_the_address_of_the_server_may_be_that_of_its_api(url, told):
     assert LiveKitRoom(agent_name="a", url=url).info.settings["url"] == told
+
+
+@pytest.mark.parametrize(
+    ("value", "told"), [(None, "no reason given"), (1, "CLIENT_INITIATED"), (5, "ROOM_DELETED"), (99, "reason 99")]
+)
+def test_a_reason_that_the_client_does_not_know_is_told_by_its_number(monkeypatch, value, told):
+    """Raised inside the client's callback it would be lost, and the agent's leaving with it."""
+    models = pytest.importorskip("livekit.protocol.models")
+    client = importlib.import_module("livekit.rtc")
+    monkeypatch.setattr(client, "DisconnectReason", models.DisconnectReason, raising=False)
+    assert _reason(value) == told
 
 
 def nobody():

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import unicodedata
 from pathlib import Path
 from typing import Protocol
 
@@ -23,6 +24,23 @@ _PICO = (
     "sys.stdout.buffer.write(NanoTTS().speak(sys.stdin.buffer.read().decode(), voice='en-US'))"
 )
 _PICO_HZ = 16_000
+_SAID = str.maketrans(
+    {
+        **dict.fromkeys("\u2018\u2019", "'"),
+        **dict.fromkeys("\u201c\u201d", '"'),
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"),
+        "\u20ac": "euro ",
+        "\u00a3": "pound ",
+        "\u00a5": "yen ",
+        "\u00df": "ss",
+        "\u00e6": "ae",
+        "\u00c6": "Ae",
+        "\u00f8": "o",
+        "\u00d8": "O",
+        "\u0142": "l",
+        "\u0141": "L",
+    }
+)
 _INSTALL = 'pip install "pytest-voicebench[local]"'
 
 
@@ -49,7 +67,7 @@ class FliteVoice:
 
         with tempfile.TemporaryDirectory() as folder:
             script, wav = Path(folder, "text"), Path(folder, "speech.wav")
-            script.write_text(text, encoding="ascii", errors="replace")
+            script.write_text(in_ascii(text), encoding="ascii")
             command = [self._program, "-voice", self._speaker, "-f", str(script), "-o", str(wav)]
             done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
             if done.returncode or not wav.is_file():
@@ -65,10 +83,19 @@ class PicoVoice:
 
     def say(self, text: str) -> Audio:
         """The text as speech at 16 kHz. Raises OSError where Pico fails."""
-        done = subprocess.run([sys.executable, "-c", _PICO], input=text.encode(), capture_output=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", _PICO], input=text.encode(errors="replace"), capture_output=True, check=False
+        )
         if done.returncode:
             raise OSError(f"pico failed: {done.stderr.decode(errors='replace').strip()[-200:]}")
         return Audio(samples=np.frombuffer(done.stdout, "<i2").astype(np.int16), rate_hz=_PICO_HZ)
+
+
+def in_ascii(text: str) -> str:
+    """The nearest that a voice can say which reads nothing else: letters without their marks, typewriter's quotes and
+    dashes, a few currencies in words; what is left over is left out."""
+    plain = unicodedata.normalize("NFKD", text.translate(_SAID))
+    return plain.encode("ascii", "ignore").decode()
 
 
 def check_voice(setting: str) -> None:

@@ -232,4 +232,6 @@ async def _whole(reader: rtc.ByteStreamReader) -> bytes:
 def _reason(value: Any) -> str:
     import livekit.rtc as rtc
 
-    return rtc.DisconnectReason.Name(value) if value is not None else "no reason given"
+    if value is None:
+        return "no reason given"
+    return rtc.DisconnectReason.Name(value) if value in rtc.DisconnectReason.values() else f"reason {value}"

@@ -122,4 +122,7 @@ class InSound:
 
 
 def _text(value: Json) -> str:
+    """A text, or the texts of a list of content parts, as some servers give them; thoughts are of another type."""
+    if isinstance(value, list):
+        return "".join(_text(p.get("text")) for p in value if isinstance(p, dict) and p.get("type") == "text")
     return value if isinstance(value, str) else ""

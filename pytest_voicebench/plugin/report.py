@@ -79,7 +79,6 @@ class RunReporter:
         self.results: tuple[Result, ...] = ()
         self.reported: dict[str, Result] = {}
         self.looks: dict[str, set[tuple[int, str]]] = {}
-        self.running: Any = None
         self.earlier = 0
 
     def start(self, plan: Plan) -> None:
@@ -91,7 +90,7 @@ class RunReporter:
 
         self.plan = plan
         self.planned = {item.nodeid: item for item in plan.items}
-        self.running = hold(run_folder(self.config).path)
+        hold(self.config, run_folder(self.config).path)
         self.earlier = len(self._results())  # of the run that is resumed: a crash is none of theirs
         progress_line(self.config).planned = len(plan.items)
         start_junit(self.config, run_folder(self.config).path)
@@ -218,10 +217,9 @@ class RunReporter:
         """The workers have ended."""
         with suppress(OSError):
             run_folder(self.config).stop_file.unlink(missing_ok=True)
-        if self.running is not None:
-            from pytest_voicebench.plugin.running import let_go
+        from pytest_voicebench.plugin.running import let_go
 
-            let_go(self.running, run_folder(self.config).path)
+        let_go(self.config)
 
 
 class LastLines:

@@ -33,9 +33,12 @@ def shared_state(path: Path) -> Iterator[dict[str, Json]]:
 
 
 def peek(path: Path) -> dict[str, Json]:
-    """What the file holds at this moment, without waiting for anybody; empty where there is none."""
+    """What the file holds at this moment, without waiting for anybody; empty where there is none, or a damaged one.
+
+    Raises OSError for one that is there and cannot be read now: whoever took it for empty would write that.
+    """
     try:
         state = json.loads(read_file(path))
-    except (OSError, ValueError):
+    except (FileNotFoundError, NotADirectoryError, ValueError):
         return {}
     return state if isinstance(state, dict) else {}

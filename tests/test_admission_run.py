@@ -21,6 +21,7 @@ from suites_for_pytest import (
 )
 
 from pytest_voicebench.plugin.progress import ItemProgress
+from pytest_voicebench.plugin.waits import WaitsOfWorker, waits_text
 from pytest_voicebench.result_files import read_results
 from tests.servers.openai_script import Call, Say, Script, recite
 from tests.servers.openai_server import openai_server
@@ -135,7 +136,7 @@ def test_a_server_that_vanishes_between_two_items_is_an_error_of_the_second_at_o
 
 def test_the_progress_line_says_what_is_waited_for():
     class Line:
-        done, planned, text = 0, 2, ""
+        done, planned, text, worker = 0, 2, "", None
 
         def write(self, text):
             self.text = text
@@ -149,6 +150,47 @@ def test_the_progress_line_says_what_is_waited_for():
     at.tell(3.0)
     at.show()
     assert line.text == " 1/2 travel_01, 3 s"
+
+
+def test_what_workers_wait_for_is_shown_by_the_process_that_reports(folder):
+    """Its terminal: there the line is, and only there."""
+    import pty
+
+    with openai_server(Script(), LINE, most=1) as double:
+        agent = f"--agent=gpt-realtime,url={double.url}"
+        words = command(agent, "-n", "2", "--voicebench-limit=gpt-realtime=1", item(1), item(2))
+        ours, theirs = pty.openpty()
+        with subprocess.Popen(
+            words, cwd=folder, env=environment(TERM="xterm"), stdout=theirs, stderr=theirs
+        ) as process:
+            os.close(theirs)
+            shown = b""
+            try:
+                while piece := os.read(ours, 65536):
+                    shown += piece
+            except OSError:  # the other end was closed
+                pass
+        os.close(ours)
+    assert process.returncode == 0, shown
+    assert b"\x1b7 0/2, waiting for a place: gpt-realtime 1 of 1 (1 worker)" in shown
+    assert not list(latest_run(folder).glob(".waits*"))
+
+
+def test_a_worker_tells_what_it_waits_for_until_it_goes_on_or_dies(tmp_path):
+    one, two, three = (WaitsOfWorker(tmp_path, f"gw{n}") for n in range(3))
+    assert waits_text(tmp_path) == ""
+    one.tell("")
+    one.tell("waiting for a place: grok 8 of 8")
+    assert waits_text(tmp_path) == "waiting for a place: grok 8 of 8 (1 worker)"
+    two.tell("waiting to start: grok in 3 s")
+    three.tell("waiting for a place: grok 8 of 8")
+    assert waits_text(tmp_path) == "waiting for a place: grok 8 of 8 (3 workers)"
+    for path in tmp_path.iterdir():
+        if path.read_text().startswith("waiting for"):
+            os.utime(path, (0, 0))
+    assert waits_text(tmp_path) == "waiting to start: grok in 3 s (1 worker)"
+    two.tell("")
+    assert waits_text(tmp_path) == ""
 
 
 def test_a_custom_agent_has_the_same_by_its_name(folder):

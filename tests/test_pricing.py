@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import subprocess
 import sys
 from pathlib import Path
@@ -261,6 +262,20 @@ def test_what_an_earlier_session_spent_counts_and_what_it_left_in_flight_too(tmp
     again = Ledger(path=tmp_path / "b.json", most_usd=20.0, already_usd=5.0)
     assert again.begin("a", 4.0)
     assert again.spent_usd == 13.0
+
+
+def test_a_ledger_that_cannot_be_read_at_this_moment_is_not_begun_anew(tmp_path, monkeypatch):
+    book = Ledger(path=tmp_path / "b.json", most_usd=10.0)
+    assert book.begin("a", 9.0)
+
+    def too_many(path):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with monkeypatch.context() as now:
+        now.setattr("pytest_voicebench.shared_state.read_file", too_many)
+        with pytest.raises(OSError, match="Too many open files"):
+            book.begin("b", 9.0)
+    assert not book.begin("b", 9.0)
 
 
 def test_what_was_spent_while_nobody_kept_the_ledger_counts(tmp_path):

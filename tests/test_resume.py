@@ -54,6 +54,11 @@ def pytest_runtest_setup(item):
         pathlib.Path("hangs").touch()
         time.sleep(600)
 
+def pytest_collection():
+    if os.environ.get("COLLECTS"):
+        pathlib.Path("hangs").touch()
+        time.sleep(600)
+
 def pytest_runtest_logreport(report):
     if report.when == "call" and os.environ.get("HELD"):
         with open(os.environ["HELD"], "a") as log: log.write(report.nodeid + "\\n")
@@ -255,11 +260,15 @@ def test_a_run_that_cannot_be_resumed_is_one_line(folder, options, told):
     assert len(text.strip().splitlines()) == 1
 
 
-def test_a_run_that_is_still_going_on_is_not_resumed(folder):
+@pytest.mark.parametrize("still", ["held", "resumed"])
+def test_a_run_that_is_still_going_on_is_not_resumed(folder, still):
+    """Also not where another one that resumes it has held nothing yet."""
+    if still == "resumed":
+        run_apart(folder, PASSING, KILLED="travel_03")
     process = subprocess.Popen(
-        command(PASSING),
+        command(PASSING, *([RESUME] if still == "resumed" else [])),
         cwd=folder,
-        env=environment(HANGS="travel_02"),
+        env=environment(**({"COLLECTS": "1"} if still == "resumed" else {"HANGS": "travel_02"})),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -273,6 +282,15 @@ def test_a_run_that_is_still_going_on_is_not_resumed(folder):
         process.kill()
         process.wait()
     assert run_apart(folder, PASSING, RESUME)[0] == 0
+
+
+def test_a_usage_error_leaves_no_lock(folder):
+    run_apart(folder, PASSING, KILLED="travel_03")
+    for _ in range(2):
+        status, text = run_apart(folder, SILENT, RESUME)
+        assert status == pytest.ExitCode.USAGE_ERROR
+        assert "not the agent of" in text
+    assert not (latest_run(folder) / ".running.lock").exists()
 
 
 OWN = """

@@ -63,6 +63,8 @@ class Entrance:
 
     async def moment(self, tell: Tell) -> None:
         """Wait until a session may be started: not too many a minute, and not while the provider wants a pause."""
+        if self._starts.locked():
+            tell(f"waiting to start: {self.name}")
         async with self._starts:
             while wait_s := await self.run(self.places.start, self.now_s()):
                 tell(f"waiting to start: {self.name} in {wait_s:.0f} s")

@@ -214,7 +214,11 @@ def stopped_line(config: pytest.Config, results: Sequence[Result]) -> str | None
     if book is None or not left:
         return None
     many = "1 item" if len(left) == 1 else f"{len(left)} items"
+    try:
+        spent = f"{book.spent_usd:.2f} USD"
+    except OSError as error:
+        spent = f"nobody knows how much ({error.strerror})"
     return (
-        f"stopped by {MAX_USD}={book.most_usd:g}: {book.spent_usd:.2f} USD spent, {many} not run; "
+        f"stopped by {MAX_USD}={book.most_usd:g}: {spent} spent, {many} not run; "
         f"to finish, allow more and add {RESUME}={run_folder(config).path.name}"
     )

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from pytest_voicebench.plugin.run_folder import run_folder
+from pytest_voicebench.plugin.waits import WaitsOfWorker, WaitsWatch
+
 _line = pytest.StashKey["ProgressLine"]()
 
 SAVE, RESTORE, ERASE = "\x1b7", "\x1b8", "\x1b[K"
@@ -33,7 +36,9 @@ class ItemProgress:
         self.waits = reason
 
     def show(self) -> None:
-        """Bring the line up to date."""
+        """Bring the line up to date; a worker has none, and says what it waits for to the process that has."""
+        if self.line.worker is not None:
+            self.line.worker.tell(self.waits)
         far = f", {self.seconds:.0f} s" if self.seconds is not None else ""
         far = f", {self.waits}" if self.waits else far
         beside = f" ({self.in_progress} in progress)" if self.in_progress is not None else ""
@@ -48,6 +53,8 @@ class ProgressLine:
     shown: bool
     planned: int = 0
     done: int = 0
+    waits: str = ""
+    worker: WaitsOfWorker | None = None
     _written: str = field(default="", repr=False)
 
     @contextmanager
@@ -59,12 +66,23 @@ class ProgressLine:
             yield at
         finally:
             self.write("")
+            if self.worker is not None:
+                self.worker.tell("")
             self.done += 1
 
     def count(self) -> None:
         """An item was finished in another process."""
         self.done += 1
-        self.write(f" {self.done}/{self.planned}" if self.done < self.planned else "")
+        self._show_others()
+
+    def tell_waits(self, text: str) -> None:
+        """What other processes wait for; nothing where they go on."""
+        self.waits = text
+        self._show_others()
+
+    def _show_others(self) -> None:
+        waits = f", {self.waits}" if self.waits else ""
+        self.write(f" {self.done}/{self.planned}{waits}" if self.done < self.planned else "")
 
     def write(self, text: str) -> None:
         """Replace what stands behind the cursor; it never wraps."""
@@ -95,5 +113,16 @@ def progress_line(config: pytest.Config) -> ProgressLine:
         terminal = config.pluginmanager.hasplugin("terminalreporter") and not hasattr(config, "workerinput")
         quiet = config.get_verbosity() < 0 or config.getoption("capture") == "no"
         shown = terminal and not quiet and config.get_terminal_writer().hasmarkup
-        line = config.stash[_line] = ProgressLine(config=config, shown=shown)
+        line = config.stash[_line] = ProgressLine(config=config, shown=shown, worker=_worker(config))
     return line
+
+
+def _worker(config: pytest.Config) -> WaitsOfWorker | None:
+    worker = getattr(config, "workerinput", None)
+    return WaitsOfWorker(run_folder(config).path, worker["workerid"]) if worker else None
+
+
+def waits_watch(config: pytest.Config) -> WaitsWatch | None:
+    """Shows why nothing moves where all workers wait; None where there is no line to show it on."""
+    line = progress_line(config)
+    return WaitsWatch(run_folder(config).path, line.tell_waits) if line.shown else None

@@ -19,6 +19,7 @@ from pytest_voicebench.writers.plain_text import encodable, one_line
 
 if TYPE_CHECKING:
     from pytest_voicebench.plan import Plan
+    from pytest_voicebench.plugin.waits import WaitsWatch
     from pytest_voicebench.result import Result
     from pytest_voicebench.saved_run import SavedRun
     from pytest_voicebench.summary import Summary
@@ -42,6 +43,7 @@ def watch(config: pytest.Config) -> None:
 def watch_workers(config: pytest.Config) -> None:
     """Take part in a session whose items run in workers, if they found scenarios."""
     from pytest_voicebench.plan import read_plan
+    from pytest_voicebench.plugin.progress import waits_watch
 
     if config.pluginmanager.hasplugin(REPORTER):
         return
@@ -53,6 +55,7 @@ def watch_workers(config: pytest.Config) -> None:
         return
     reporter = _register(config)
     reporter.start(plan)
+    reporter.waits = waits_watch(config)
     terminal = config.pluginmanager.getplugin("terminalreporter")
     if terminal is not None and config.get_verbosity() >= 0:
         for line in selection_lines(plan, config):
@@ -79,8 +82,8 @@ class RunReporter:
         self.results: tuple[Result, ...] = ()
         self.reported: dict[str, Result] = {}
         self.looks: dict[str, set[tuple[int, str]]] = {}
-        self.running: Any = None
         self.earlier = 0
+        self.waits: WaitsWatch | None = None
 
     def start(self, plan: Plan) -> None:
         """The items of the plan are about to run."""
@@ -91,7 +94,7 @@ class RunReporter:
 
         self.plan = plan
         self.planned = {item.nodeid: item for item in plan.items}
-        self.running = hold(run_folder(self.config).path)
+        hold(self.config, run_folder(self.config).path)
         self.earlier = len(self._results())  # of the run that is resumed: a crash is none of theirs
         progress_line(self.config).planned = len(plan.items)
         start_junit(self.config, run_folder(self.config).path)
@@ -151,6 +154,8 @@ class RunReporter:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Sum up, before xdist waits for its workers: an interrupted run has its summary at once."""
+        if self.waits is not None:
+            self.waits.close()
         if self.plan is None:
             return
         folder = run_folder(self.config)
@@ -218,10 +223,9 @@ class RunReporter:
         """The workers have ended."""
         with suppress(OSError):
             run_folder(self.config).stop_file.unlink(missing_ok=True)
-        if self.running is not None:
-            from pytest_voicebench.plugin.running import let_go
+        from pytest_voicebench.plugin.running import let_go
 
-            let_go(self.running, run_folder(self.config).path)
+        let_go(self.config)
 
 
 class LastLines:

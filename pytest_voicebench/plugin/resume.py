@@ -31,7 +31,7 @@ def check_resume(config: pytest.Config) -> None:
 
     Workers of xdist are told its folder by the controller, as that of every run.
     """
-    from pytest_voicebench.plugin.running import is_running
+    from pytest_voicebench.plugin.running import hold
     from pytest_voicebench.result_files import RunUnreadable, find_run
     from pytest_voicebench.resuming import begun_run
     from pytest_voicebench.writers.plain_text import one_line
@@ -48,7 +48,7 @@ def check_resume(config: pytest.Config) -> None:
     except RunUnreadable as error:
         raise pytest.UsageError(one_line(f"{RESUME}: {error}")) from None
     if not worker:
-        if is_running(folder):
+        if not hold(config, folder):  # from now on, so that of two that resume it one is refused
             raise pytest.UsageError(f"{RESUME}: {folder.name} is still going on")
         with suppress(OSError):
             run_folder(config).stop_file.unlink(missing_ok=True)  # of whoever interrupted it
@@ -113,6 +113,12 @@ class DoneItems:
 
     def __init__(self, run: BegunRun) -> None:
         self.run = run
+
+    def pytest_unconfigure(self, config: pytest.Config) -> None:
+        """Also of a session that was refused before anything ran."""
+        from pytest_voicebench.plugin.running import let_go
+
+        let_go(config)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:

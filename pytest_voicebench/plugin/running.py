@@ -6,38 +6,38 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 LOCK_NAME = ".running.lock"
 
-
-def is_running(folder: Path) -> bool:
-    """Whether some process is holding the run of that folder now."""
-    if not (folder / LOCK_NAME).exists():
-        return False
-    lock = hold(folder)
-    if lock is not None:
-        lock.release()
-    return lock is None
+_lock = pytest.StashKey[tuple[Any, Path]]()
 
 
-def hold(folder: Path) -> Any:
-    """The lock of a run, to be released; None where another process has it. Without locks on this disk nobody has."""
+def hold(config: pytest.Config, folder: Path) -> bool:
+    """Hold the run of that folder until `let_go`; False where another process does. Where a disk has no locks nobody is
+    kept out."""
+    if _lock in config.stash:
+        return True
     from filelock import FileLock, Timeout
 
     lock = FileLock(folder / LOCK_NAME)
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        return None
+        return False
     except OSError:
-        return lock
-    return lock
+        return True
+    config.stash[_lock] = lock, folder / LOCK_NAME
+    return True
 
 
-def let_go(lock: Any, folder: Path) -> None:
-    """The run is over."""
-    if lock is None:
+def let_go(config: pytest.Config) -> None:
+    """The session is over, whether it came to a run or not."""
+    if _lock not in config.stash:
         return
+    lock, path = config.stash[_lock]
+    del config.stash[_lock]
     with suppress(OSError):  # some systems keep a file that is open
-        (folder / LOCK_NAME).unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
     with suppress(OSError):
         lock.release()

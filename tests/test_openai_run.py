@@ -10,6 +10,7 @@ from suites_for_pytest import XDIST, latest_run, outcomes, run_apart, scenario_y
 
 from pytest_voicebench.agents.naming import AgentNameError, build_agent, check_hosted, parse_agent
 from pytest_voicebench.agents.openai_realtime import GptRealtime, Grok
+from pytest_voicebench.audio import RATE_HZ
 from pytest_voicebench.result_files import read_results
 from tests.servers.openai_script import Call, Say, Script, recite
 from tests.servers.openai_server import openai_process, openai_server
@@ -163,7 +164,7 @@ def test_the_events_of_an_item_are_in_its_folder_with_times_on_the_conversations
     assert [row["at_s"] for row in rows] == sorted(row["at_s"] for row in rows)
     talk = json.loads((item / "conversation.json").read_text())
     made = next(r for r in rows if r["way"] == "received" and r["event"].get("type") == "response.output_item.done")
-    assert 0 <= talk["calls"][0]["at_s"] - made["at_s"] < 0.5
+    assert talk["calls"][0]["at_s"] == pytest.approx(made["at_s"], abs=1 / RATE_HZ)  # both are when it arrived
     assert rows[0]["at_s"] < 0 <= rows[-1]["at_s"]
     assert not any("wire_events" in path.read_text() for path in item.glob("*.json"))
 

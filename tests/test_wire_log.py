@@ -138,6 +138,11 @@ def test_audio_is_known_by_its_name_and_by_what_it_belongs_to(monkeypatch):
 def test_an_event_that_was_read_later_has_the_time_at_which_it_came():
     log = WireLog(Times())
     log.note("connected")
-    for at_s in (10.0, 10.02):
+    log.sent({"type": "append"})
+    for at_s in (10.05, 10.07):
         log.received({"type": "hello"}, at_s)
-    assert [(row["at_s"], row.get("until_s")) for row in rows(log)] == [(0.0, None), (0.0, 0.02)]
+    assert [(row["way"], row["at_s"], row.get("until_s")) for row in rows(log)] == [
+        ("note", 0.0, None),
+        ("received", 0.05, 0.07),
+        ("sent", 0.1, None),
+    ]

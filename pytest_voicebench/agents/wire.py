@@ -117,6 +117,7 @@ class Wire:
         self._shown = shown or (lambda event: event)
         self._left = False
         self._turns = turns_of_this_loop()
+        self._opened_s = log.now_s()
         self.arrived_s: float | None = None
         """When the latest frame arrived that was given to whoever receives, by the loop's clock."""
 
@@ -178,7 +179,7 @@ class Wire:
                 return None
             raise WireBroken(told, closed.rcvd.code if closed.rcvd else None) from None
         await self._turns.take()
-        self.arrived_s = arrived_s
+        self.arrived_s = max(arrived_s, self._opened_s)  # a greeting may come with the handshake
         return frame
 
     def _read(self, frame: str | bytes) -> dict[str, Json]:

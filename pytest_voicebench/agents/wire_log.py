@@ -59,7 +59,7 @@ class WireLog:
         self._add("sent", event)
 
     def received(self, event: Json, at_s: float | None = None) -> None:
-        """An event that came in: at that time of the loop's clock, else now. Its row stands where it was read."""
+        """An event that came in: at that time of the loop's clock, else now."""
         self._add("received", event, at_s)
 
     def sent_as(self, shown: str) -> None:
@@ -96,12 +96,13 @@ class WireLog:
             self._rows.append(_Row(at_s, "note", '"the log is full: what follows is not recorded"'))
 
     def lines(self, zero_s: float | None) -> tuple[str, ...]:
-        """One JSON object a row: `at_s` from the first block of user audio (negative before it), way, event.
+        """One JSON object a row, by time: `at_s` from the first block of user audio (negative before it), way, event.
 
         Repeated ones have `times` and `until_s`. Without a first block times count from the first row.
         """
-        zero = zero_s if zero_s is not None else self._rows[0].at_s if self._rows else 0.0
-        return tuple(_line(row, zero) for row in self._rows)
+        rows = sorted(self._rows, key=lambda row: row.at_s)  # what waited to be read was entered late
+        zero = zero_s if zero_s is not None else rows[0].at_s if rows else 0.0
+        return tuple(_line(row, zero) for row in rows)
 
 
 def _line(row: _Row, zero_s: float) -> str:

@@ -10,7 +10,8 @@ import time
 import pytest
 
 from pytest_voicebench.agents.credentials import Secret
-from pytest_voicebench.agents.wire import Unreachable, is_private, open_wire, shown_url, url_flaw
+from pytest_voicebench.agents.refusals import Unreachable
+from pytest_voicebench.agents.wire import is_private, open_wire, shown_url, url_flaw
 from pytest_voicebench.agents.wire_log import WireLog
 from tests.servers.openai_script import Script
 from tests.servers.openai_server import openai_server

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from pytest_voicebench.conversation import shown_setting
+from pytest_voicebench.hidden import HIDDEN, SECRET_NAME
 
 FILES = (".env.local", ".env")
 """Files of the current directory that are read for what the environment lacks, the first one first."""
 
-HIDDEN = "***"
+SHORTEST_SECRET = 8
+"""Shorter values of addresses and parameters are no secrets, and are parts of other words."""
 
 
 class Secret:
@@ -34,6 +40,45 @@ class Secret:
 
     def __reduce__(self) -> str:
         raise TypeError(f"the key of {self.variable} must not leave this process")
+
+
+class Unrevealing:
+    """What descriptions of agents are made from, with `repr=False`: they print, as reports do, without secrets."""
+
+    def __repr__(self) -> str:
+        shown = (f"{f.name}={_shown(f.name, getattr(self, f.name))!r}" for f in fields(self) if f.repr)  # type: ignore[arg-type]
+        return f"{type(self).__qualname__}({', '.join(shown)})"
+
+
+def _shown(name: str, value: object) -> object:
+    if isinstance(value, Mapping):
+        return {key: _shown(str(key), inner) for key, inner in value.items()}
+    return shown_setting(name, value)
+
+
+def scrubbed(text: str, secrets: Sequence[Secret]) -> str:
+    """The text without any of these values."""
+    for secret in secrets:
+        text = secret.scrub(text)
+    return text
+
+
+def secrets_of(url: str) -> list[Secret]:
+    """What an address holds that lets somebody in: the password, and values of its query under a secret's name.
+
+    Servers repeat them in their messages, as they came or decoded.
+    """
+    parts = urlsplit(url)
+    named = [("password", parts.password or ""), *_query(parts.query), *parse_qsl(parts.query)]
+    found = {form: name for name, value in named if SECRET_NAME.search(name) for form in (value, unquote(value))}
+    return [Secret(value, f"the url's {name}") for value, name in found.items() if len(value) >= SHORTEST_SECRET]
+
+
+def _query(query: str) -> Iterator[tuple[str, str]]:
+    """Names and values as they stand."""
+    for part in query.split("&"):
+        name, _, value = part.partition("=")
+        yield name, value
 
 
 def find_key(

@@ -11,6 +11,9 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
+from pytest_voicebench.conversation import shown_setting
+from pytest_voicebench.hidden import HIDDEN, without_secrets
+
 if TYPE_CHECKING:
     from pytest_voicebench.agents.protocol import Agent
     from pytest_voicebench.scenario import Scenario
@@ -120,8 +123,8 @@ class AgentSpec:
 
 
 def shown_text(text: str) -> str:
-    """What was asked for, as messages and reports may show it: no value under a secret's name."""
-    return _SECRET.sub(r"\1***", text)
+    """What was asked for, as messages and reports may show it: no value under a secret's name, none in an address."""
+    return _PART.sub(lambda part: without_secrets(part[0]), _SECRET.sub(rf"\1{HIDDEN}", text))
 
 
 def _about(spec: AgentSpec) -> str:
@@ -142,7 +145,7 @@ def _labelled(specs: Sequence[AgentSpec]) -> tuple[AgentSpec, ...]:
     labels: list[str] = []
     for spec in specs:
         alone = sum(s.label == spec.label for s in specs) == 1
-        words = [spec.label] if alone else [spec.label, *map(str, spec.settings.values())]
+        words = [spec.label] if alone else [spec.label, *(str(shown_setting(*pair)) for pair in spec.settings.items())]
         label = _letters("_".join(words))
         labels.append(label if label not in labels else f"{label}_{len(labels) + 1}")
     return tuple(replace(spec, label=label) for spec, label in zip(specs, labels, strict=True))
@@ -156,13 +159,14 @@ def parse_agent(text: str) -> AgentSpec:
     """One agent from `NAME[,key=value...]`; values in quotes may hold commas and stay text. Raises AgentNameError."""
     name, *rest = [part.strip() for part in _PART.findall(text)] or [""]
     if not name or "=" in name:
-        raise AgentNameError(f"agent {text!r}: begin with a name; known: {', '.join(agent_names())}")
+        raise AgentNameError(f"agent {shown_text(text)!r}: begin with a name; known: {', '.join(agent_names())}")
     settings: dict[str, Scalar] = {}
     for part in rest:
         key, equals, value = part.partition("=")
         if not equals or not key.strip().isidentifier():
             raise AgentNameError(
-                f'agent {text!r}: {part!r} is not key=value (a value with commas needs quotes: k="a,b")'
+                f"agent {shown_text(text)!r}: {shown_text(part)!r} is not key=value "
+                '(a value with commas needs quotes: k="a,b")'
             )
         settings[key.strip()] = _value(value.strip())
     if name in ALIASES:
@@ -294,4 +298,4 @@ def _check_settings(builder: Callable[..., Any], first: tuple[Any, ...], spec: A
         parameter = signature.parameters.get(key)
         wanted = _NUMBERS.get(parameter.annotation) if parameter else None
         if wanted and (isinstance(value, bool) or not isinstance(value, wanted[1])):
-            raise AgentNameError(f"{_about(spec)}: {key} must be {wanted[0]}, not {value!r}")
+            raise AgentNameError(f"{_about(spec)}: {key} must be {wanted[0]}, not {shown_setting(key, value)!r}")

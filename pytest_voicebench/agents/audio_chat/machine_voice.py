@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 
+from pytest_voicebench.agents.refusals import Unreachable
 from pytest_voicebench.agents.turn_based.endpoints import PIECE_BYTES
 from pytest_voicebench.agents.voice import Voice
-from pytest_voicebench.agents.wire import Unreachable
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio import RATE_HZ, resample
 

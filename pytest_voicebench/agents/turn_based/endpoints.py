@@ -14,7 +14,8 @@ from pytest_voicebench.agents.credentials import Secret
 from pytest_voicebench.agents.http_client import certificates, open_client
 from pytest_voicebench.agents.http_failures import failure
 from pytest_voicebench.agents.openai_realtime.usage import usage_counts
-from pytest_voicebench.agents.wire import Unreachable, shown_url
+from pytest_voicebench.agents.refusals import Unreachable
+from pytest_voicebench.agents.wire import shown_url
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio import RATE_HZ
 

@@ -10,17 +10,19 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, fields, replace
 
-from pytest_voicebench.agents.credentials import Secret, find_key
+from pytest_voicebench.agents.credentials import SHORTEST_SECRET, Secret, Unrevealing, find_key, scrubbed
 from pytest_voicebench.agents.protocol import Line, Setup
+from pytest_voicebench.agents.refusals import Unreachable
 from pytest_voicebench.agents.tool_host import LOOPBACK, ToolHost, address_flaw, tool_host
-from pytest_voicebench.agents.twilio.line import StreamLine, scrubbed
+from pytest_voicebench.agents.twilio.line import StreamLine
 from pytest_voicebench.agents.twilio.messages import DIALECTS, TWILIO, Call, without_sound
 from pytest_voicebench.agents.twilio.mulaw import RATE_HZ
 from pytest_voicebench.agents.twilio.state import StreamState
 from pytest_voicebench.agents.twilio.voice_url import announce, signed_headers, voice_url_flaw
-from pytest_voicebench.agents.wire import Unreachable, open_wire, shown_url, url_flaw
+from pytest_voicebench.agents.wire import open_wire, shown_url, url_flaw
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.conversation import AgentInfo
+from pytest_voicebench.hidden import SECRET_NAME
 
 FAREWELL_S = 1.0
 """For the message that the stream is over, to an agent that reads no more."""
@@ -28,16 +30,12 @@ FAREWELL_S = 1.0
 NO_TOOLS = "none"
 """As the setting `tools`: the agent gets none from us."""
 
-SHORTEST_SECRET = 8
-"""Shorter values are no secrets, and are parts of other words."""
-
 _PREFIX = "parameter_"
-_SECRET_NAME = re.compile(r"key|token|secret|passw|auth|credential", re.IGNORECASE)
 _NUMBER = re.compile(r"\+?[0-9A-Za-z][0-9A-Za-z_@.:-]*")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Twilio:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Twilio(Unrevealing):
     """A phone agent that speaks Twilio's Media Streams; its fields are the settings.
 
     `url`: the agent's WebSocket. `voice_url` instead of it: the page that answers a call with TwiML. `dialect`:
@@ -156,7 +154,7 @@ class Twilio:
         """What must be in no message; the log hides it from now on."""
         found = [secret for secret in (self._secret, host.secret if host else None) if secret is not None]
         for name, value in call.parameters.items():
-            if _SECRET_NAME.search(name) and len(value) >= SHORTEST_SECRET:
+            if SECRET_NAME.search(name) and len(value) >= SHORTEST_SECRET:
                 found.append(Secret(value, f"{_PREFIX}{name}"))
         for secret in found:
             log.hide(secret)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 
-from pytest_voicebench.agents.credentials import Secret
+from pytest_voicebench.agents.credentials import Secret, scrubbed
 from pytest_voicebench.agents.protocol import AgentEvent, Fault, Ready, ToolResult, Unsupported
 from pytest_voicebench.agents.tool_host import ToolHost, with_calls
 from pytest_voicebench.agents.twilio.state import StreamState
@@ -64,10 +64,3 @@ class StreamLine:
     async def _flush(self) -> None:
         for event in self._state.take_outgoing():
             await self._wire.send(event)
-
-
-def scrubbed(text: str, hidden: Sequence[Secret]) -> str:
-    """The text without any of these values: agents repeat what they were told in their errors."""
-    for secret in hidden:
-        text = secret.scrub(text)
-    return text

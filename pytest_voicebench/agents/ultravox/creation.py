@@ -11,9 +11,10 @@ from typing import Any
 from pytest_voicebench.agents.briefing import briefing
 from pytest_voicebench.agents.credentials import Secret
 from pytest_voicebench.agents.http_client import certificates, open_client
-from pytest_voicebench.agents.http_failures import failure, status_refusal
+from pytest_voicebench.agents.http_failures import failure
 from pytest_voicebench.agents.protocol import Setup
-from pytest_voicebench.agents.wire import OPEN_TIMEOUT_S, Unreachable, shown_url, url_flaw
+from pytest_voicebench.agents.refusals import Unreachable, status_refusal
+from pytest_voicebench.agents.wire import OPEN_TIMEOUT_S, shown_url, url_flaw
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio import RATE_HZ
 from pytest_voicebench.tools import Tool

@@ -91,10 +91,12 @@ class Wire:
         log: WireLog,
         secrets: Sequence[Secret],
         *,
+        where: str,
         json_in_binary: bool = False,
         shown: Callable[[Json], Json] | None = None,
     ) -> None:
         self._connection = connection
+        self._where = where
         self._log = log
         self._secrets = secrets
         self._json_in_binary = json_in_binary
@@ -161,14 +163,15 @@ class Wire:
         if isinstance(frame, bytes):
             self._log.note(f"binary frame of {len(frame)} bytes")
             raise Garbled(f"the server sent a binary frame of {len(frame)} bytes where JSON is due")
+        if isinstance(frame, str):  # before anything is cut or read: what comes of a key in two is not found again
+            frame = self.scrubbed(frame)
         try:
             event = json.loads(frame)
         except (ValueError, RecursionError):
             event = None
         if not isinstance(event, dict):
-            shown = self.scrubbed(frame)
-            self._log.note(f"not a JSON object: {shown[:200]}")
-            raise Garbled(f"the server sent what is not a JSON object: {short(shown, 80)!r}")
+            self._log.note(f"not a JSON object: {frame[:200]}")
+            raise Garbled(f"the server sent what is not a JSON object: {short(frame, 80)!r}")
         self._log.received(self._shown(event))
         return event
 
@@ -189,11 +192,21 @@ class Wire:
                 async for frame in frames:
                     if found(frame):
                         return frame
+            refused = Unreachable("rejected", f"{self._where}: the server hung up before {what}")
         except TimeoutError:
-            raise Unreachable("timeout", f"no {what} within {limit_s:.0f} s") from None
+            refused = Unreachable("timeout", f"{self._where}: no {what} within {limit_s:.0f} s")
         except WireBroken as broken:
-            raise Unreachable("rejected", f"before {what}: {broken}") from None
-        raise Unreachable("rejected", f"the server hung up before {what}")
+            refused = Unreachable("rejected", f"{self._where}: before {what}: {broken}")
+        self._log.note(str(refused))
+        raise refused
+
+    async def farewell(self, event: Mapping[str, Json]) -> bool:
+        """Send the last object, and say whether it left; who reads no more is not waited for."""
+        try:
+            async with asyncio.timeout(LEAVE_TIMEOUT_S):
+                return await self.send(event)
+        except TimeoutError:
+            return False
 
     async def leave(self) -> None:
         """Hang up before the line is closed: whoever receives comes to an end at once, and without a fault."""
@@ -217,11 +230,14 @@ async def open_wire(
     log: WireLog,
     headers: Mapping[str, str] | None = None,
     secret: Secret | None = None,
+    hidden: Sequence[Secret] = (),
     json_in_binary: bool = False,
     shown: Callable[[Json], Json] | None = None,
     subprotocol: str | None = None,
 ) -> AsyncIterator[Wire]:
     """Open a WebSocket and close it in the end. Raises Unreachable, in one line without the key.
+
+    `hidden`: what else no message may repeat; the secrets in the address are among it anyway.
 
     `json_in_binary`: the provider puts its JSON into binary frames, so these are read like text. `shown`: an event as
     the log keeps it, where that is not the event as it stands. `subprotocol`: what is offered in the handshake; a
@@ -230,7 +246,7 @@ async def open_wire(
     No proxy is used, no redirect followed and nothing tried again: a measurement knows whom it measures. Frames are not
     compressed, since that takes time from other conversations.
     """
-    secrets = [*([secret] if secret else []), *secrets_of(url)]
+    secrets = [*([secret] if secret else []), *secrets_of(url), *hidden]
     for one in secrets:
         log.hide(one)
     where = shown_url(url)
@@ -255,7 +271,7 @@ async def open_wire(
         raise refused from None
     log.note(f"connected to {where}")
     try:
-        yield Wire(connection, log, secrets, json_in_binary=json_in_binary, shown=shown)
+        yield Wire(connection, log, secrets, where=where, json_in_binary=json_in_binary, shown=shown)
     finally:
         await connection.close()
 

@@ -187,9 +187,7 @@ class MiniCpmO(Unrevealing):
             try:
                 yield OmniLine(wire, opened.state, opened.remarks)
             finally:
-                await wire.send(
-                    opened.farewell
-                )  # a connection that just ends keeps its place on the server for a while
+                await wire.farewell(opened.farewell)  # a connection that just ends keeps its place for a while
 
     async def _asked(self, setup: Setup) -> Asked:
         try:

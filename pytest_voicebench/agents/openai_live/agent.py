@@ -148,7 +148,7 @@ class GptLive(Unrevealing):
 
 async def _close(wire: Wire) -> None:
     """Ask for the end, and wait a little for its confirmation: without it nothing is final on the server."""
-    if not await wire.send({"type": "session.close"}):
+    if not await wire.farewell({"type": "session.close"}):
         return
     with suppress(TimeoutError, Unreachable):
         async with asyncio.timeout(CLOSE_TIMEOUT_S):

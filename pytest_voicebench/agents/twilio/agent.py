@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, fields, replace
 
-from pytest_voicebench.agents.credentials import SHORTEST_SECRET, Secret, Unrevealing, find_key, scrubbed
+from pytest_voicebench.agents.credentials import SHORTEST_SECRET, Secret, Unrevealing, find_key, scrubbed, secrets_of
 from pytest_voicebench.agents.protocol import Line, Setup
 from pytest_voicebench.agents.refusals import Unreachable
 from pytest_voicebench.agents.tool_host import LOOPBACK, ToolHost, address_flaw, tool_host
@@ -123,7 +123,8 @@ class Twilio(Unrevealing):
                 call, url = await self._answered(call, log)
                 hidden = self._hide(call, host, log)
                 headers = signed_headers(self._secret, url, {})
-                wire = await stack.enter_async_context(open_wire(url, log=log, headers=headers, shown=without_sound))
+                opening = open_wire(url, log=log, headers=headers, hidden=hidden, shown=without_sound)
+                wire = await stack.enter_async_context(opening)
             except Unreachable as refused:
                 raise Unreachable(refused.kind, scrubbed(str(refused), hidden), refused.retry_after_s) from None
             state = StreamState(dialect=DIALECTS[self.dialect], call=call, now_s=loop.time)
@@ -153,6 +154,7 @@ class Twilio(Unrevealing):
     def _hide(self, call: Call, host: ToolHost | None, log: WireLog) -> list[Secret]:
         """What must be in no message; the log hides it from now on."""
         found = [secret for secret in (self._secret, host.secret if host else None) if secret is not None]
+        found += secrets_of(self.voice_url)  # its server may hand on what it was asked with
         for name, value in call.parameters.items():
             if SECRET_NAME.search(name) and len(value) >= SHORTEST_SECRET:
                 found.append(Secret(value, f"{_PREFIX}{name}"))

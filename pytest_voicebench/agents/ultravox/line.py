@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import suppress
 from typing import Any
 
 from pytest_voicebench.agents.protocol import AgentEvent, Fault, Ready, ToolResult
 from pytest_voicebench.agents.ultravox.state import CallState
-from pytest_voicebench.agents.wire import LEAVE_TIMEOUT_S, Wire, WireBroken
+from pytest_voicebench.agents.wire import Wire, WireBroken
 from pytest_voicebench.audio import Audio
 
 Json = Any
@@ -56,9 +54,7 @@ class UltravoxLine:
 
     async def hang_up(self) -> None:
         """End the call, which is billed by its length and counts against the calls at once."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LEAVE_TIMEOUT_S):
-                await self._wire.send({"type": "hang_up"})
+        await self._wire.farewell({"type": "hang_up"})
 
     async def _flush(self) -> None:
         for event in self._state.take_outgoing():

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,15 +36,17 @@ DEAF_S = 20.0
 class Hostile:
     """What it does wrong, in whose words; `pause_s` lie before the fault, and between it and the next words.
 
-    Of `secrets`, it repeats those that it was told wherever it has something to say.
+    `acts` stand in for all that it does after the first pause. Of `secrets`, it repeats those that it was told wherever
+    it has something to say.
     """
 
     tongue: Tongue
     fault: str = ""
-    secrets: Sequence[str] = ()
+    secrets: Sequence[str] = ("nobodys-secret",)
     host: str = "127.0.0.1"
     tls: ssl.SSLContext | None = None
     pause_s: float = 1.2
+    acts: Callable[[Peer], Awaitable[None]] | None = None
     port: int = 0
     clients: int = 0
     open_sockets: int = 0
@@ -106,6 +108,9 @@ class Hostile:
         fault, self.fault = self.fault, ""
         with suppress(ConnectionError):
             await asyncio.sleep(self.pause_s)
+            if self.acts is not None:
+                await self.acts(peer)
+                return
             if fault and fault != "no_answer":
                 await peer.misbehave(fault)
             await asyncio.sleep(self.pause_s)

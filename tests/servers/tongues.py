@@ -40,6 +40,7 @@ class Tongue:
     limit: Callable[[Any], Frames] = _nothing
     limit_code: int = 1001
     json_in_bytes: bool = False
+    echo: str = ""  # what a call of Ultravox says that its instructions are, where that is not what was asked
 
 
 def _b64(data: bytes) -> str:
@@ -386,8 +387,9 @@ async def answer(server: Any, request: web.Request) -> web.StreamResponse:
     path, host = request.path, f"[{server.host}]" if ":" in server.host else server.host
     here = f"ws://{host}:{server.port}"
     if path.endswith("/calls"):
-        await request.read()
-        return web.json_response({"callId": "call", "joinUrl": f"{here}/join?token={server.secrets[-1]}"}, status=201)
+        call = {**await request.json(), "callId": "call", "joinUrl": f"{here}/join?token={server.secrets[-1]}"}
+        call["systemPrompt"] = server.tongue.echo or call["systemPrompt"]
+        return web.json_response(call, status=201)
     if path.endswith("/voice"):
         return web.Response(text=f'<Response><Connect><Stream url="{here}/stream"/></Connect></Response>')
     if path.endswith("/models"):

@@ -125,10 +125,11 @@ class Ultravox(Unrevealing):
     async def _open(self, setup: Setup) -> AsyncIterator[Line]:
         now_s = asyncio.get_running_loop().time
         log = setup.log or WireLog(now_s)
-        join_url = await create_call(self.url, call_request(self.asked(), setup), secret=self._secret, log=log)
-        async with open_wire(join_url, log=log, secret=self._secret) as wire:  # the address is all that lets us in
+        call = await create_call(self.url, call_request(self.asked(), setup), secret=self._secret, log=log)
+        async with open_wire(call.join_url, log=log, secret=self._secret) as wire:  # the address is all that lets us in
             first = await _greeting(wire)
-            line = UltravoxLine(wire, CallState(now_s=now_s, tool_timeout_s=self.tool_timeout_s), first)
+            state = CallState(now_s=now_s, tool_timeout_s=self.tool_timeout_s)
+            line = UltravoxLine(wire, state, first, call.remarks)
             try:
                 yield line
             finally:

@@ -14,12 +14,18 @@ Json = Any
 
 
 class UltravoxLine:
-    """A thin layer: what to do is decided by the state. `first` is the frame that showed that the call stands."""
+    """A thin layer: what to do is decided by the state. `first` is the frame that showed that the call stands.
 
-    def __init__(self, wire: Wire, state: CallState, first: dict[str, Json] | bytes) -> None:
+    `remarks` are those on how it was created.
+    """
+
+    def __init__(
+        self, wire: Wire, state: CallState, first: dict[str, Json] | bytes, remarks: Sequence[Fault] = ()
+    ) -> None:
         self._wire = wire
         self._state = state
         self._first = first
+        self._remarks = remarks
 
     async def send(self, audio: Audio) -> None:
         """One block of 16 kHz PCM."""
@@ -28,6 +34,8 @@ class UltravoxLine:
     async def receive(self) -> AsyncIterator[AgentEvent]:
         """Events until the call ends or the server hangs up. A line that breaks is a Fault."""
         yield Ready()
+        for remark in self._remarks:
+            yield remark
         for event in self._state.take(self._first):
             yield event
         try:

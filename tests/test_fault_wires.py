@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -170,6 +171,36 @@ def test_marks_that_nobody_hears_are_kept_and_are_no_words(tmp_path, name):
     talk, _ = talk_of(tmp_path, name, acts)
     assert texts(talk, "agent") == [raw]
     assert [s.text for s in evidence_of(talk).sentences] == ["Let me think.", "Your order ships today"]
+
+
+STOPS = {
+    "gpt-realtime": {"type": "input_audio_buffer.speech_started", "audio_start_ms": 1, "item_id": "u"},
+    "gemini-live-2.5": {"serverContent": {"interrupted": True}},
+    "ultravox": {"type": "playback_clear_buffer"},
+    "twilio": {"event": "clear"},
+}
+
+
+@pytest.mark.parametrize("stops", [True, False])
+@pytest.mark.parametrize("name", STOPS)
+def test_what_an_agent_does_when_the_user_only_hums_is_on_the_timeline(tmp_path, name, stops):
+    """E19: one stops as if it had been interrupted, and one goes on; neither was asked anything."""
+
+    async def acts(peer):
+        await say(peer, np.tile(sound(), 4))
+        await asyncio.sleep(2.0)
+        if stops:
+            stream = {"streamSid": peer.started["streamSid"]} if name == "twilio" else {}
+            await peer.send({**STOPS[name], **stream})
+
+    hum = replace(stage.say(tmp_path, "uh-huh", "filler", when=stage.into_agent(0.5)), kind="backchannel")
+    talk, _ = talk_of(tmp_path, name, acts, steps=(("turn",), hum))
+    heard = sum(chunk.heard_ticks for chunk in talk.chunks)
+    assert [u.kind for u in talk.utterances] == ["turn", "backchannel"]
+    assert len(talk.clears_ticks) == int(stops)
+    assert (heard < 3 * len(sound())) == stops
+    if stops:
+        assert talk.agent_speech[-1].end_ticks <= talk.clears_ticks[0] + 0.3 * RATE_HZ
 
 
 @pytest.mark.parametrize("name", WITH_TEXTS)

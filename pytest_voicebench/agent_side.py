@@ -31,6 +31,7 @@ from pytest_voicebench.audio import RATE_HZ, Audio
 from pytest_voicebench.clock import Clock
 from pytest_voicebench.conversation import Problem, to_seconds, to_ticks
 from pytest_voicebench.exchange import CallBook, TranscriptBook, added
+from pytest_voicebench.hidden import without_secrets
 from pytest_voicebench.playback import Loudspeaker, ResampledItem
 from pytest_voicebench.toolbox import MockError, Toolbox, answer_of_another
 
@@ -83,9 +84,9 @@ class AgentSide:
             await asyncio.wait(tasks, timeout=STOP_TIMEOUT_S)
 
     def problem(self, kind: ProblemKind, message: str) -> None:
-        """Note something that went wrong, with its time."""
+        """Note something that went wrong, with its time. Whoever worded it: no address in it shows what lets one in."""
         at = self.clock.now_ticks() if self.clock.started else None
-        self.problems.append(Problem(kind=kind, message=message, at_ticks=at))
+        self.problems.append(Problem(kind=kind, message=without_secrets(message), at_ticks=at))
 
     async def guarded(self, what: str, call: Coroutine[Any, Any, None]) -> None:
         """Call the agent's code; what it raises becomes a problem, unless the line has closed already."""

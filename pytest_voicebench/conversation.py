@@ -7,11 +7,11 @@ Times in memory are *ticks*: whole samples at 24 kHz since the first block of us
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from pytest_voicebench.hidden import HIDDEN, SECRET_NAME, without_secrets
 from pytest_voicebench.timeline import RATE_HZ
 
 if TYPE_CHECKING:
@@ -32,13 +32,6 @@ def to_seconds(ticks: int) -> float:
     return ticks / RATE_HZ
 
 
-_SECRET_NAME = re.compile(r"key|token|secret|passw|auth|credential", re.IGNORECASE)
-_SECRET_IN_JSON = re.compile(
-    r"""("[^"]*(?:key|token|secret|passw|auth|credential)[^"]*"\s*:\s*)("(?:[^"\\]|\\.)*"|[^\s,}\]]+)""", re.IGNORECASE
-)
-_SECRET_IN_URL = re.compile(r"(?<=://)[^/@\s]+@|(?<=[?&])([^=&\s]*)=[^&\s]*")
-
-
 def shown_setting(name: str, value: Any) -> str | int | float | bool | None:
     """A setting as reports may show it: no value under a secret's name, in JSON neither, nor of a URL's query."""
     if not isinstance(name, str) or not isinstance(value, str | int | float | bool | None):
@@ -47,14 +40,11 @@ def shown_setting(name: str, value: Any) -> str | int | float | bool | None:
         raise ValueError(f"AgentInfo: setting {name!r} must be a finite number, not {value!r}")
     if value is None or isinstance(value, bool):
         return value
-    if _SECRET_NAME.search(name) and not (isinstance(value, int) and name.startswith("max_")):
-        return "***"
+    if SECRET_NAME.search(name) and not (isinstance(value, int) and name.startswith("max_")):
+        return HIDDEN
     if not isinstance(value, str):
         return int(value) if isinstance(value, int) else float(value)  # plain ones, not those of an enum or numpy
-    value = _SECRET_IN_JSON.sub(r'\1"***"', str(value))
-    return (
-        _SECRET_IN_URL.sub(lambda m: f"{m[1]}=***" if m[1] is not None else "***@", value) if "://" in value else value
-    )
+    return without_secrets(str(value))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

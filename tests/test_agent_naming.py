@@ -157,12 +157,14 @@ def test_only_the_simulated_agent_is_told_the_scenario(monkeypatch):
     [
         ("mine:Agent,token=sk-1", "mine:Agent,token=***"),
         ('grok,api_key="a,b",voice=kim', "grok,api_key=***,voice=kim"),
-        ('livekit-room,metadata={"api_key": "sk-1"}', 'livekit-room,metadata={"api_key": ***}'),
+        ('livekit-room,metadata={"api_key": "sk-1"}', 'livekit-room,metadata={"api_key": "***"}'),
         (
             r'livekit-room,metadata="{\"a_token\": \"s\", \"b\": 1}"',
-            r'livekit-room,metadata="{\"a_token\": ***, \"b\": 1}"',
+            r'livekit-room,metadata="{\"a_token\": "***", \"b\": 1}"',
         ),
         ("local,endpoint_s=1.2", "local,endpoint_s=1.2"),
+        ("grok,url=wss://h/x?api_key=sk-1&m=2,voice=kim", "grok,url=wss://h/x?api_key=***&m=***,voice=kim"),
+        ("twilio,voice_url=https://me:sk-1@h/x", "twilio,voice_url=https://***@h/x"),
     ],
 )
 def test_a_secret_on_the_command_line_is_not_repeated(given, shown):
@@ -182,3 +184,16 @@ def test_a_text_that_names_no_agent_is_repeated_without_its_secrets():
             parse_agent(text)
         assert "sk-planted" not in str(caught.value)
         assert "***" in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["=grok,token=sk-1", "grok,api_key=sk-1,voice", "grok,url=wss://h/?t=sk-1,voice"])
+def test_nor_is_it_in_what_is_wrong_with_the_text(text):
+    with pytest.raises(AgentNameError) as refused:
+        parse_agents([text])
+    assert "sk-1" not in str(refused.value)
+
+
+def test_nor_in_the_label_that_tells_two_agents_apart():
+    one, other = parse_agents(["grok,token=sk-1", "grok,url=wss://h/?t=sk-1"])
+    assert one.label != other.label
+    assert "1" not in one.label + other.label

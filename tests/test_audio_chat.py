@@ -220,7 +220,11 @@ def test_an_answer_that_is_cut_by_a_limit_is_a_remark_on_the_agent(held):
         ("refused", "agent_absent", "nobody listens there"),
         ("no_speech_service", "agent_absent", "nobody listens there"),
         ("llm_400", "infrastructure", "chat at {url}: HTTP 400, refused (this model takes no audio)"),
-        ("llm_429", "infrastructure", "chat at {url}: HTTP 429, too many requests, or no quota left (Rate limit"),
+        (
+            "llm_429",
+            "infrastructure",
+            "chat at {url}: HTTP 429, too many sessions or requests, or no quota left (Rate limit",
+        ),
         ("llm_500", "infrastructure", "chat at {url}: HTTP 500, the server failed (Failed for ***.)"),
         ("llm_cut", "infrastructure", "chat at {url}: the connection broke off before the end of the answer"),
         ("llm_end", "infrastructure", "chat at {url}: the answer ended without finish_reason"),

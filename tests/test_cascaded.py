@@ -284,7 +284,7 @@ def test_an_answer_that_is_cut_by_a_limit_is_a_remark_on_the_agent(held):
     ("name", "kind", "message"),
     [
         ("unauthorized", "agent_absent", f"HTTP 401, {REFUSED} provided: ***.)"),
-        ("quota", "agent_absent", "HTTP 429, too many requests, or no quota left (no quota)"),
+        ("quota", "agent_absent", "HTTP 429, too many sessions or requests, or no quota left (no quota)"),
         ("down", "agent_absent", "HTTP 503, the server failed (the service failed)"),
         ("dead", "agent_absent", "nothing came for 4 s"),
         ("refused", "agent_absent", "nobody listens there"),
@@ -294,7 +294,7 @@ def test_an_answer_that_is_cut_by_a_limit_is_a_remark_on_the_agent(held):
         ("stt_garbage", "infrastructure", "transcription at {url}: the answer cannot be read"),
         ("stt_empty", "infrastructure", "transcription at {url}: the answer holds no text"),
         ("stt_hang", "infrastructure", "transcription at {url}: nothing came for 4 s"),
-        ("llm_429", "infrastructure", "chat at {url}: HTTP 429, too many requests, or no quota left (Rate"),
+        ("llm_429", "infrastructure", "chat at {url}: HTTP 429, too many sessions or requests, or no quota left (Rate"),
         ("llm_500", "infrastructure", "chat at {url}: HTTP 500, the server failed (Failed for ***.)"),
         ("llm_404", "infrastructure", "chat at {url}: HTTP 404, not found: is the model or the path right?"),
         ("llm_hang", "infrastructure", "chat at {url}: nothing came for 4 s"),

@@ -7,7 +7,7 @@ import pickle
 
 import pytest
 
-from pytest_voicebench.agents.credentials import Secret, find_key, need_key, secrets_of
+from pytest_voicebench.agents.credentials import Secret, find_key, need_key, secrets_of_environment
 
 NAMES = ("FIRST_KEY", "SECOND_KEY")
 
@@ -77,4 +77,9 @@ def test_variables_whose_name_says_so_are_secret_and_short_values_are_not():
         "HOME": "/home/somebody",
         "KEYBOARD": "qwertyuiop",
     }
-    assert [s.variable for s in secrets_of(environment)] == ["OPENAI_API_KEY", "apikey", "AUTH_TOKEN", "DB_PASSWORD"]
+    assert [s.variable for s in secrets_of_environment(environment)] == [
+        "OPENAI_API_KEY",
+        "apikey",
+        "AUTH_TOKEN",
+        "DB_PASSWORD",
+    ]

@@ -117,58 +117,95 @@ TESTED: dict[str, str] = {  # entry -> file::test, without `test_`; several, one
     "turns::an_unanswered_turn_counts_unless_the_recording_ends_too_soon",
     "E16": "fault_scores::two_replies_to_one_turn_are_an_interruption_and_a_reply",
     "E17": "fault_scores::an_agents_backchannel_is_not_the_answer",
-    "E19": "fault_scores::a_users_backchannel_is_no_turn_and_asks_for_no_answer",
+    "E19": "fault_scores::a_users_backchannel_is_no_turn_and_asks_for_no_answer "
+    "fault_wires::what_an_agent_does_when_the_user_only_hums_is_on_the_timeline",
     "E20": "fault_sound::times_are_finer_than_the_blocks_of_audio_and_are_saved_as_seconds "
     "conversation_files::tracks_of_different_lengths_are_refused",
     "E21": "stats::the_median_of_four_is_between_the_middle_two_and_the_deviation_of_one_is_unknown",
     "E23": "sound_commands::speech_prints_json_with_spans_pauses_and_levels speech::one_utterance_in_noise_is_one_span",
     "F1": "fault_sound::a_reply_that_goes_on_after_the_users_recording_is_heard_to_its_end "
     "duplex::an_agent_that_never_stops_is_cut_thirty_seconds_later_and_marked "
-    "import_results::a_reply_that_runs_into_the_end_is_truncated",
-    "F3": "fault_sound::a_stall_and_the_burst_after_it_are_heard_once",
-    "F4": "fault_sound::both_voices_stay_in_their_places_over_any_length",
+    "import_results::a_reply_that_runs_into_the_end_is_truncated "
+    "fault_wires::what_was_sent_before_the_server_hangs_up_is_heard_to_its_end "
+    "openai_realtime::a_server_that_says_nothing_and_one_that_never_stops_end_with_the_conversation",
+    "F3": "fault_sound::a_stall_and_the_burst_after_it_are_heard_once "
+    "fault_wires::a_stall_and_the_burst_after_it_are_heard_once",
+    "F4": "fault_sound::both_voices_stay_in_their_places_over_any_length "
+    "bad_servers::a_fault_of_a_server_is_told_and_the_next_item_runs",
     "F5": "import_results::a_recording_of_both_needs_to_know_which_side_is_the_agents",
     "F7": "fault_runs::what_was_scored_before_a_crash_or_an_error_in_teardown_is_kept "
-    "report_faults::scores_are_on_disk_before_anything_else_can_fail",
+    "report_faults::scores_are_on_disk_before_anything_else_can_fail "
+    "bad_servers_run::a_fault_costs_its_item_alone_and_no_file_or_line_shows_a_secret",
     "F8": "fault_sound::a_text_of_twenty_words_in_little_more_than_a_second_of_sound_is_noted "
-    "duplex::audio_sent_before_the_line_closes_is_still_heard",
+    "duplex::audio_sent_before_the_line_closes_is_still_heard "
+    "fault_wires::what_was_sent_before_the_server_hangs_up_is_heard_to_its_end",
     "F9": "fault_sound::an_agent_that_only_says_that_it_speaks_is_waited_for_and_was_silent "
-    "duplex::a_providers_turn_end_ends_nothing",
+    "duplex::a_providers_turn_end_ends_nothing fault_wires::a_text_without_sound_was_not_said "
+    "bad_servers::a_fault_of_a_server_is_told_and_the_next_item_runs",
     "F11": "fault_sound::a_recording_is_brought_to_the_agents_rate_once_and_without_aliases "
-    "report_faults::the_rate_to_which_the_users_audio_was_brought_is_in_the_report",
+    "report_faults::the_rate_to_which_the_users_audio_was_brought_is_in_the_report "
+    "openai_realtime::every_block_of_the_user_arrives "
+    "gemini_live::every_block_of_the_user_arrives_once "
+    "twilio::every_block_of_the_user_arrives_as_160_bytes",
     "F12": "fault_sound::a_tools_delay_is_the_declared_one_every_time_and_stops_no_audio "
-    "import_fdb3::an_imported_suite_runs_and_its_known_issues_are_left_out_on_request",
+    "import_fdb3::an_imported_suite_runs_and_its_known_issues_are_left_out_on_request "
+    "openai_realtime::while_a_slow_tool_works_the_users_silence_goes_on_and_the_answer_waits_for_it "
+    "ultravox::while_a_slow_tool_works_the_users_silence_goes_on",
     "G1": "plugin_words::a_silent_agent_stays_silent "
     "recognised::a_silent_track_stays_silent_whatever_the_recogniser_says "
-    "import_results::silence_never_becomes_a_latency_and_its_words_are_dropped",
+    "import_results::silence_never_becomes_a_latency_and_its_words_are_dropped "
+    "fault_wires::a_text_without_sound_was_not_said",
     "G3": "fault_sound::of_an_interrupted_reply_only_what_was_played_was_said "
-    "placed_words::what_nobody_heard_is_not_mentioned",
+    "placed_words::what_nobody_heard_is_not_mentioned "
+    "openai_realtime::barge_in_stops_the_sound_and_the_server_learns_how_much_was_heard "
+    "cascaded::barge_in_stops_the_sound_and_the_model_is_told_what_was_played",
     "G4": "fault_sound::a_reply_whose_text_was_lost_was_spoken_and_nobody_claims_to_know_what_it_said "
     "recognised::an_interrupted_reply_without_text_falls_back_to_what_was_heard_of_it "
-    "plugin_words::recognised_words_are_in_every_file_and_named_as_that",
+    "plugin_words::recognised_words_are_in_every_file_and_named_as_that "
+    "fault_wires::sound_without_a_text_was_said_and_nobody_claims_to_know_what",
     "G5": "fault_sound::a_users_text_that_comes_late_or_never_moves_nothing "
-    "fault_sound::a_late_text_of_the_user_still_tells_why_a_value_is_wrong",
-    "G7": "fault_sound::a_text_that_was_never_called_finished_counts",
-    "G8": "fault_sound::what_a_user_said_is_the_script_however_little_of_it_the_agent_writes_down",
+    "fault_sound::a_late_text_of_the_user_still_tells_why_a_value_is_wrong "
+    "fault_wires::a_text_that_is_never_called_finished_counts_and_one_of_the_user_may_come_late "
+    "gemini_live::a_transcript_that_comes_late_keeps_its_own_text",
+    "G7": "fault_sound::a_text_that_was_never_called_finished_counts "
+    "fault_wires::a_text_that_is_never_called_finished_counts_and_one_of_the_user_may_come_late",
+    "G8": "fault_sound::what_a_user_said_is_the_script_however_little_of_it_the_agent_writes_down "
+    "fault_wires::a_text_that_is_never_called_finished_counts_and_one_of_the_user_may_come_late",
     "G9": "fault_sound::marks_that_nobody_hears_are_no_words_and_thinking_aloud_is "
     "fault_sound::marks_do_not_count_as_words_where_a_cut_text_is_estimated "
-    "judging::text_becomes_sentences_without_control_tokens",
-    "G11": "fault_sound::text_put_into_the_context_is_nothing_that_the_user_said",
-    "H1": "fault_runs::two_workers_that_use_one_tool_at_the_same_time_share_nothing",
+    "judging::text_becomes_sentences_without_control_tokens "
+    "fault_wires::marks_that_nobody_hears_are_kept_and_are_no_words",
+    "G11": "fault_sound::text_put_into_the_context_is_nothing_that_the_user_said "
+    "ultravox::text_reaches_the_context_silently_and_is_not_taken_for_speech "
+    "gemini_live::text_reaches_the_context_silently_where_the_model_has_a_way",
+    "H1": "fault_runs::two_workers_that_use_one_tool_at_the_same_time_share_nothing "
+    "tool_host_conversation::conversations_side_by_side_shared_one_server "
+    "admission_run::a_limit_keeps_workers_below_what_the_server_takes",
     "H3": f"{CALLS} toolbox::arguments_that_are_no_json_object_are_rejected_and_the_raw_text_is_kept "
-    "import_results::calls_have_the_status_that_our_tools_would_give_them",
-    "H4": f"{CALLS} toolbox::an_unknown_tool_is_rejected_and_its_arguments_are_kept",
+    "import_results::calls_have_the_status_that_our_tools_would_give_them "
+    "bad_servers::a_fault_of_a_server_is_told_and_the_next_item_runs",
+    "H4": f"{CALLS} toolbox::an_unknown_tool_is_rejected_and_its_arguments_are_kept "
+    "bad_servers::a_fault_of_a_server_is_told_and_the_next_item_runs",
     "H5": "fault_scores::a_side_effect_before_the_correction_stays_and_a_call_taken_back_in_time_does_not "
     "fault_scores::a_call_taken_back_before_it_ran_is_shown_and_does_not_count "
     "duplex::a_call_taken_back_after_it_ran_stays_executed "
     "rollback::a_write_with_the_old_value_stays_unless_the_state_shows_that_it_went "
-    "rollback::a_commit_that_was_repaired_is_still_a_call_that_nobody_asked_for",
+    "rollback::a_commit_that_was_repaired_is_still_a_call_that_nobody_asked_for "
+    "openai_realtime::a_cancelled_call_is_recorded_as_cancelled_never_run_and_never_answered "
+    "gemini_live::a_call_that_is_taken_back_is_recorded_as_cancelled_and_never_answered",
     "H7": "duplex::calls_of_one_response_are_answered_together_when_it_ends "
-    "fault_sound::two_calls_in_one_message_are_two_calls",
-    "H8": "fault_scores::a_result_that_takes_long_to_reach_the_agent_is_recorded_and_noted",
-    "H9": f"{CALLS} fault_scores::a_call_told_twice_runs_once_and_is_answered_once",
+    "fault_sound::two_calls_in_one_message_are_two_calls "
+    "fault_wires::two_calls_of_one_message_are_two_and_each_result_is_timed "
+    "cascaded::two_calls_of_one_response_are_answered_together",
+    "H8": "fault_scores::a_result_that_takes_long_to_reach_the_agent_is_recorded_and_noted "
+    "fault_wires::two_calls_of_one_message_are_two_and_each_result_is_timed "
+    "ultravox::a_tool_past_its_limit_is_told_and_its_late_result_ignored_by_the_server",
+    "H9": f"{CALLS} fault_scores::a_call_told_twice_runs_once_and_is_answered_once "
+    "bad_servers::a_fault_of_a_server_is_told_and_the_next_item_runs",
     "H11": "loading::whatever_shapes_the_conversation_changes_its_hash "
-    "duplex::the_agent_is_told_tools_and_date_and_never_the_scenario",
+    "duplex::the_agent_is_told_tools_and_date_and_never_the_scenario "
+    "fault_wires::a_session_that_is_told_more_than_we_said_is_remarked_on "
+    "fault_wires::a_call_that_is_told_other_instructions_than_ours_is_remarked_on",
     "K1": "fault_files::plain_scalars_keep_their_text_and_numbers_are_numbers loading::plain_scalars_follow_yaml_1_2",
     "K3": "fault_files::comment_and_colon_traps_are_told",
     "K4": "fault_files::a_key_that_looks_like_false_stays_text "
@@ -223,11 +260,7 @@ TESTED: dict[str, str] = {  # entry -> file::test, without `test_`; several, one
 
 WAITS = {  # entry, or the part of it that no test here covers -> what it needs
     "C13": "repeats of an item, and pass^k",
-    "E19": "a score set of yielding: design section 9 has none for tool use",
     "E20": "an importer of times in ticks: the official files and ours hold seconds",
-    "H7": "provider adapters: how a provider's message of two calls is read",
-    "H8": "provider adapters: what of a provider's events means that a result was taken",
-    "H11": "provider adapters that echo the session; what we send is in the scenario's hash",
     "M9": "the HTML report",
 }
 
@@ -239,13 +272,20 @@ OTHERWISE = {  # what the design decides otherwise than the list
     "E15": "what we cut too short to demand an answer is invalid_measurement besides",
     "E16": "an interruption, and no latency",
     "E17": "thresholds belong to the score set's version: printed in the header, not configurable",
+    "E19": "yielding has no score for tool use (design section 9): when an agent stopped is on the timeline",
     "F3": "a frame is heard when it comes, as from a loudspeaker: the stall stays, no sample is heard twice or lost",
+    "F4": "nothing is flushed in pieces: both tracks are as long as the conversation",
+    "F5": "of files alone: what comes over a wire is one voice, the agent's",
     "F7": "no process for each item: results are on disk before teardown, and stand whatever comes after them",
     "F9": "a connected agent without sound is a failure after 30 s, not an error; events do not hold the line",
     "F12": "a tool's delay is declared and always the same; a latency_profile is told as not simulated",
     "G4": "recognised where that is asked for (--voicebench-words=recognise); else what was said is unknown",
+    "G8": "a provider's text of the user says why a value is wrong, and nothing else",
     "G9": "marks are known by their shape, <|...|> and <$...$>, not declared",
     "H5": "four states: executed, failed, rejected, cancelled; all but the last count",
+    "H8": "a result counts as taken when all of it has left; what a provider answers to it is in the events",
+    "H9": "a used id with another name or other arguments is another call; so is one beside it in one answer over HTTP",
+    "H11": "a difference is a remark on the item, not an error; Gemini, Moshi and phone agents say nothing to compare",
     "K5": "one document a file; a second one is a mistake",
     "K7": "a key far from every known one is answered with the list of known keys",
     "L3": "1.0 is an integer, as in JSON Schema 2020-12",
@@ -253,6 +293,14 @@ OTHERWISE = {  # what the design decides otherwise than the list
     "M12": "max_duration_s; what it cuts before an answer could be demanded is invalid_measurement",
     "N11": "remarked when the recording is first read, not at collection, which decodes nothing",
 }
+
+
+OF_FILES = {"F5"}  # entries of the sections on transport, texts and calls that no wire can have
+WIRES = {
+    *("admission_run", "bad_servers", "bad_servers_run", "cascaded", "fault_wires", "gemini_live", "openai_realtime"),
+    *("tool_host_conversation", "twilio", "ultravox"),
+}
+"""Files whose conversations go over sockets."""
 
 
 @cache
@@ -269,6 +317,12 @@ def test_an_entry_is_tested_or_waits_with_a_reason(entry: str) -> None:
     for place in TESTED.get(entry, "").split():
         file, _, name = place.partition("::")
         assert f"test_{name}" in defined_in(file), place
+
+
+@pytest.mark.parametrize("entry", [entry for entry in IDS if entry[0] in "FGH"])
+def test_what_can_happen_on_a_wire_is_tested_over_one(entry: str) -> None:
+    files = {place.partition("::")[0] for place in TESTED[entry].split()}
+    assert entry in OF_FILES or files & WIRES
 
 
 def test_the_tables_hold_no_other_entries() -> None:

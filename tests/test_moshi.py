@@ -25,7 +25,7 @@ from pytest_voicebench.agents.moshi.codec import FRAME, Decoder, Encoder, NotAud
 from pytest_voicebench.agents.moshi.state import StreamState, is_loud  # noqa: E402
 from pytest_voicebench.agents.naming import AgentNameError, build_agent, check_hosted, parse_agent  # noqa: E402
 from pytest_voicebench.agents.protocol import Fault, Setup, Transcript, Unsupported  # noqa: E402
-from pytest_voicebench.agents.wire import Unreachable  # noqa: E402
+from pytest_voicebench.agents.refusals import Unreachable  # noqa: E402
 from pytest_voicebench.audio import RATE_HZ  # noqa: E402
 from pytest_voicebench.conversation import Conversation  # noqa: E402
 from pytest_voicebench.duplex import converse  # noqa: E402

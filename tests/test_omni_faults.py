@@ -63,7 +63,7 @@ def held(tmp_path_factory):
         ("no_sound", "agent_absent", "test_omni_faults.py"),
         ("no_voice", "agent_absent", "the server refused the session: ref_audio_required: MiniCPM-o needs ref_audio."),
         ("unauthorized", "agent_absent", "HTTP 401, the key of MODELBEST_API_KEY is refused"),
-        ("refused", "agent_absent", "Connect call failed"),
+        ("refused", "agent_absent", "nobody listens there"),
         ("fatal", "infrastructure", "the server reports x: Lost."),
         ("map_error", "infrastructure", "the server reports x: No: ***"),
         ("remark", "agent", "the server reports odd: No."),

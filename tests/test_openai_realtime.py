@@ -336,7 +336,7 @@ def test_a_server_that_says_nothing_and_one_that_never_stops_end_with_the_conver
         ("no_greeting", "agent_absent", "no session.created within 2 s"),
         ("no_confirmation", "agent_absent", "no session.updated within 2 s"),
         ("refused_session", "agent_absent", "the server refused the session: No such model for ***."),
-        ("refused", "agent_absent", "Connect call failed"),
+        ("refused", "agent_absent", "nobody listens there"),
         ("dns", "agent_absent", "the name of the host is not known"),
         ("tls", "agent_absent", "TLS failed: "),
         ("broken_off", "agent_absent", "the connection broke off while it was opened"),

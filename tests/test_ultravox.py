@@ -21,8 +21,8 @@ from patience import patiently
 
 from pytest_voicebench.agents import wire
 from pytest_voicebench.agents.protocol import Setup
+from pytest_voicebench.agents.refusals import Unreachable
 from pytest_voicebench.agents.ultravox import Ultravox, creation
-from pytest_voicebench.agents.wire import Unreachable
 from pytest_voicebench.audio import RATE_HZ
 from pytest_voicebench.conversation import Conversation
 from pytest_voicebench.duplex import converse
@@ -309,7 +309,11 @@ def test_text_reaches_the_context_silently_and_is_not_taken_for_speech(held):
     ("name", "kind", "message"),
     [
         ("unauthorized", "agent_absent", "HTTP 403, the key of ULTRAVOX_API_KEY is refused (Invalid API key ***.)"),
-        ("rate_limited", "agent_absent", "HTTP 429, too many requests, or no quota left (Too many requests.)"),
+        (
+            "rate_limited",
+            "agent_absent",
+            "HTTP 429, too many sessions or requests, or no quota left (Too many requests.)",
+        ),
         ("not_joined", "agent_absent", "/server_web_socket: HTTP 503, the server failed (Not now.)"),
         ("no_greeting", "agent_absent", "no call_started within 2 s"),
         ("drop", "infrastructure", "the connection broke off without a closing frame (1006)"),

@@ -8,10 +8,13 @@ import logging
 import time
 
 import pytest
+from websockets.asyncio.server import serve
 
-from pytest_voicebench.agents.credentials import Secret
-from pytest_voicebench.agents.wire import Unreachable, is_private, open_wire, shown_url, url_flaw
+from pytest_voicebench.agents.credentials import Secret, scrubbed, secrets_of
+from pytest_voicebench.agents.refusals import Unreachable, status_refusal
+from pytest_voicebench.agents.wire import is_private, open_wire, shown_url, url_flaw
 from pytest_voicebench.agents.wire_log import WireLog
+from pytest_voicebench.hidden import without_secrets
 from tests.servers.openai_script import Script
 from tests.servers.openai_server import openai_server
 
@@ -52,6 +55,56 @@ def test_a_refused_handshake_has_a_kind_and_says_when_to_come_back(status, kind)
     assert str(refused.value).startswith(f"{double.url}: HTTP {status}, ")
     assert opened.log[-1]["event"] == str(refused.value)
     assert double.refused == 1
+
+
+@pytest.mark.parametrize(
+    ("headers", "after_s"),
+    [
+        ([("Retry-After", "7"), ("Retry-After", "7")], 7.0),
+        ([("retry-after", "3")], 3.0),
+        ([("Retry-After", "²")], None),
+    ],
+)
+def test_an_odd_retry_after_does_not_break_the_refusal(headers, after_s):
+    def refuse(connection, _request):
+        response = connection.respond(429, "{}")
+        for name, value in headers:
+            response.headers[name] = value
+        return response
+
+    async def tried():
+        async with serve(lambda _: None, "127.0.0.1", 0, process_request=refuse) as server:
+            url = f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+            async with open_wire(url, log=WireLog(time.monotonic)):
+                pass
+
+    with pytest.raises(Unreachable) as refused:
+        asyncio.run(tried())
+    assert (refused.value.kind, refused.value.retry_after_s) == ("rate_limited", after_s)
+
+
+@pytest.mark.parametrize("filling", range(180, 201, 5))
+def test_a_key_that_lies_where_a_message_is_cut_is_not_shown_in_part(filling):
+    refused = status_refusal(400, "x" * filling + "sk-planted-55", where="w", headers={}, secret=SECRET)
+    log = WireLog(time.monotonic)
+    log.hide(SECRET)
+    log.sent({"text": "x" * filling + "sk-planted-55" * 10_000})
+    assert "sk-" not in str(refused) + "".join(log.lines(None))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "wss://h/x?token=tk-planted-77",
+        "wss://h/x?a=b&API_KEY=tk-planted%2D77",
+        "wss://me:tk-planted-77@h/x",
+        "wss://h/x?access_token=tk%2Dplanted-77#f",
+    ],
+)
+def test_what_an_address_holds_is_hidden_as_it_stands_and_decoded(url):
+    assert scrubbed(f"you came with tk-planted-77, or {url}", secrets_of(url)).count("planted") == 0
+    assert "planted" not in without_secrets(f'GET "{url}", refused')
+    assert without_secrets("no address?a=b") == "no address?a=b"
 
 
 def test_a_redirect_is_not_followed():

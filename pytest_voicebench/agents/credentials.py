@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from pytest_voicebench.conversation import shown_setting
+from pytest_voicebench.hidden import HIDDEN, SECRET_NAME
 
 FILES = (".env.local", ".env")
 """Files of the current directory that are read for what the environment lacks, the first one first."""
 
-HIDDEN = "***"
-
 SHORTEST_SECRET = 8
 """Shorter values are no secrets, and are parts of other words."""
 
-_SECRET_NAME = re.compile(r"key|token|secret|passw|auth|credential", re.IGNORECASE)
 _SECRET_VARIABLE = re.compile(r"(?:^|_)(?:\w*KEY|\w*TOKEN|\w*SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
 
 
@@ -44,6 +46,20 @@ class Secret:
         raise TypeError(f"the key of {self.variable} must not leave this process")
 
 
+class Unrevealing:
+    """What descriptions of agents are made from, with `repr=False`: they print, as reports do, without secrets."""
+
+    def __repr__(self) -> str:
+        shown = (f"{f.name}={_shown(f.name, getattr(self, f.name))!r}" for f in fields(self) if f.repr)  # type: ignore[arg-type]
+        return f"{type(self).__qualname__}({', '.join(shown)})"
+
+
+def _shown(name: str, value: object) -> object:
+    if isinstance(value, Mapping):
+        return {key: _shown(str(key), inner) for key, inner in value.items()}
+    return shown_setting(name, value)
+
+
 def scrubbed(text: str, secrets: Iterable[Secret]) -> str:
     """The text without any of these values."""
     for secret in secrets:
@@ -57,17 +73,35 @@ def secrets_in(value: Any, name: str = "") -> list[Secret]:
         return [secret for key, inner in value.items() for secret in secrets_in(inner, f"{name}.{key}".lstrip("."))]
     if isinstance(value, list):
         return [secret for inner in value for secret in secrets_in(inner, name)]
-    is_secret = isinstance(value, str) and len(value) >= SHORTEST_SECRET and _SECRET_NAME.search(name)
+    is_secret = isinstance(value, str) and len(value) >= SHORTEST_SECRET and SECRET_NAME.search(name)
     return [Secret(value, name)] if is_secret else []
 
 
-def secrets_of(environment: Mapping[str, str]) -> list[Secret]:
+def secrets_of_environment(environment: Mapping[str, str]) -> list[Secret]:
     """The values of variables whose name says that they are secret (`DEEPGRAM_API_KEY`), if they are long enough."""
     return [
         Secret(value, name)
         for name, value in environment.items()
         if len(value) >= SHORTEST_SECRET and _SECRET_VARIABLE.search(name)
     ]
+
+
+def secrets_of(url: str) -> list[Secret]:
+    """What an address holds that lets somebody in: the password, and values of its query under a secret's name.
+
+    Servers repeat them in their messages, as they came or decoded.
+    """
+    parts = urlsplit(url)
+    named = [("password", parts.password or ""), *_query(parts.query), *parse_qsl(parts.query)]
+    found = {form: name for name, value in named if SECRET_NAME.search(name) for form in (value, unquote(value))}
+    return [Secret(value, f"the url's {name}") for value, name in found.items() if len(value) >= SHORTEST_SECRET]
+
+
+def _query(query: str) -> Iterator[tuple[str, str]]:
+    """Names and values as they stand."""
+    for part in query.split("&"):
+        name, _, value = part.partition("=")
+        yield name, value
 
 
 def find_key(

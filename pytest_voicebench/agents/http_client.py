@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import functools
 import importlib
+import logging
 import ssl
 from collections.abc import AsyncIterator
+from contextvars import ContextVar
 from typing import Any
 from urllib.parse import urlsplit
 
 import openai  # at the top: two threads that import it at once, each for a conversation, break each other's import
 
 from pytest_voicebench.agents.http_failures import TooLarge
+from pytest_voicebench.hidden import without_secrets
 
 LARGEST_ANSWER = 16 * 2**20
 """Bytes of one body; four minutes of sound are 11 MiB."""
+
+_OUR_REQUEST: ContextVar[bool] = ContextVar("_OUR_REQUEST", default=False)
+"""Whether what this task asks for over HTTP is ours: other people's logs stay as they are."""
 
 KEPT_OPEN_S = 600.0
 """A connection outlives any pause of a conversation: opening one anew would count as the service's slowness."""
@@ -22,17 +28,35 @@ KEPT_OPEN_S = 600.0
 
 def open_client() -> Any:
     """An asynchronous client (httpx or its successor), to be used with `async with`, or by the openai SDK."""
+    _mask_log()
     return openai.DefaultAsyncHttpxClient(
         trust_env=False,
         follow_redirects=False,
         verify=certificates(),
         limits=_library().Limits(keepalive_expiry=KEPT_OPEN_S),
-        event_hooks={"response": [_limit]},
+        event_hooks={"request": [_begun], "response": [_limit]},
     )
+
+
+async def _begun(_request: Any) -> None:
+    _OUR_REQUEST.set(True)
+
+
+@functools.cache
+def _mask_log() -> None:
+    """The library logs the address of each request; of ours, without what its query holds."""
+    logging.getLogger(_library().__name__).addFilter(_masked)
+
+
+def _masked(record: logging.LogRecord) -> bool:
+    if _OUR_REQUEST.get() and isinstance(record.args, tuple):
+        record.args = tuple(without_secrets(str(a)) if isinstance(a, _library().URL) else a for a in record.args)
+    return True
 
 
 async def _limit(response: Any) -> None:
     """Let no more of a body through than LARGEST_ANSWER: reading what is longer holds up every conversation."""
+    _OUR_REQUEST.set(False)
     whole = response.stream
 
     class Limited(_library().AsyncByteStream):  # type: ignore[misc]

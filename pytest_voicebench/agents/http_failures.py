@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import socket
-import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from pytest_voicebench.agents.credentials import Secret
-from pytest_voicebench.agents.wire import Refusal, Unreachable
+from pytest_voicebench.agents.refusals import Unreachable, connection_refusal, short, status_refusal
 
 Json = Any
 
@@ -26,7 +24,7 @@ def failure(error: Exception, *, where: str, limit_s: float, secret: Secret | No
     """The exception of a request as ours. `where` names service and address."""
     import openai
 
-    told = _short(str(error), 200)
+    told = short(secret.scrub(str(error)) if secret else str(error))
     match error:
         case Unreachable():
             return error
@@ -58,37 +56,13 @@ def _refused(error: Any, where: str, secret: Secret | None) -> Unreachable:
     return status_refusal(int(error.status_code), told, where=where, headers=error.response.headers, secret=secret)
 
 
-def status_refusal(
-    status: int, told: str, *, where: str, headers: Mapping[str, str], secret: Secret | None
-) -> Unreachable:
-    """A request that was answered with an error. `told` is the service's own message, if it gave one."""
-    kind: Refusal = "rejected"
-    if status in (401, 403):
-        kind, meaning = "unauthorized", f"the key of {secret.variable} is refused" if secret else "a key is asked for"
-    elif status == 429:
-        kind, meaning = "rate_limited", "too many requests, or no quota left"
-    elif status >= 500:
-        kind, meaning = "server_error", "the server failed"
-    else:
-        meaning = "not found: is the model or the path right?" if status == 404 else "refused"
-    after = headers.get("Retry-After", "")
-    text = f"{where}: HTTP {status}, {meaning}" + (f" ({_short(told, 200)})" if told else "")
-    return Unreachable(kind, secret.scrub(text) if secret else text, float(after) if after.isdigit() else None)
-
-
 def _unconnected(error: Exception, where: str) -> Unreachable:
     """Why no connection came about or it ended, from what the libraries below raised."""
     for cause in _causes(error):
-        match cause:
-            case TooLarge():
-                return Unreachable("rejected", f"{where}: {cause}")
-            case socket.gaierror():
-                return Unreachable("dns", f"{where}: the name of the host is not known ({cause.strerror})")
-            case ssl.SSLError():
-                reason = getattr(cause, "verify_message", "") or cause.reason or "handshake failed"
-                return Unreachable("tls", f"{where}: TLS failed: {str(reason).lower().replace('_', ' ')}")
-            case ConnectionRefusedError():
-                return Unreachable("refused", f"{where}: nobody listens there")
+        if isinstance(cause, TooLarge):
+            return Unreachable("rejected", f"{where}: {cause}")
+        if known := connection_refusal(cause, where):
+            return known
     return Unreachable("refused", f"{where}: {BROKEN_OFF}")
 
 
@@ -104,8 +78,3 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         left += [c for c in (cause.__context__, cause.__cause__) if c is not None]
         if isinstance(cause, BaseExceptionGroup):
             left += cause.exceptions
-
-
-def _short(text: str, most: int) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[:most]}..."

@@ -11,6 +11,9 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
+from pytest_voicebench.conversation import shown_setting
+from pytest_voicebench.hidden import HIDDEN, without_secrets
+
 if TYPE_CHECKING:
     from pytest_voicebench.agents.protocol import Agent
     from pytest_voicebench.scenario import Scenario
@@ -124,8 +127,9 @@ class AgentSpec:
 
 
 def shown_text(text: str) -> str:
-    """What was asked for, as messages and reports may show it: no value under a secret's name."""
-    return _SECRET_IN_JSON.sub(r"\1***", _SECRET.sub(r"\1***", text))
+    """What was asked for, as messages and reports may show it: no value under a secret's name, none in an address."""
+    shown = _SECRET_IN_JSON.sub(rf"\1{HIDDEN}", _SECRET.sub(rf"\1{HIDDEN}", text))
+    return _PART.sub(lambda part: without_secrets(part[0]), shown)
 
 
 def _about(spec: AgentSpec) -> str:
@@ -151,7 +155,7 @@ def _labelled(specs: Sequence[AgentSpec]) -> tuple[AgentSpec, ...]:
         words = (
             [spec.label]
             if alone
-            else [spec.label, *(w for s in spec.settings.items() if (w := str(shown_setting(*s))) != "***")]
+            else [spec.label, *(w for s in spec.settings.items() if (w := str(shown_setting(*s))) != HIDDEN)]
         )
         label = _letters("_".join(words))
         labels.append(label if label not in labels else f"{label}_{len(labels) + 1}")
@@ -305,4 +309,4 @@ def _check_settings(builder: Callable[..., Any], first: tuple[Any, ...], spec: A
         parameter = signature.parameters.get(key)
         wanted = _NUMBERS.get(parameter.annotation) if parameter else None
         if wanted and (isinstance(value, bool) or not isinstance(value, wanted[1])):
-            raise AgentNameError(f"{_about(spec)}: {key} must be {wanted[0]}, not {value!r}")
+            raise AgentNameError(f"{_about(spec)}: {key} must be {wanted[0]}, not {shown_setting(key, value)!r}")

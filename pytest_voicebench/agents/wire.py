@@ -5,12 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
-import socket
-import ssl
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from websockets.asyncio.client import connect
@@ -18,8 +15,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketExce
 from websockets.typing import Subprotocol
 
 from pytest_voicebench.agents.arriving import MOST_FRAMES, ArrivingConnection
-from pytest_voicebench.agents.credentials import Secret
-from pytest_voicebench.agents.protocol import AgentAbsent
+from pytest_voicebench.agents.credentials import Secret, scrubbed, secrets_of
+from pytest_voicebench.agents.refusals import Unreachable, connection_refusal, proxy_note, short, status_refusal
 from pytest_voicebench.agents.turns import turns_of_this_loop
 from pytest_voicebench.agents.wire_log import WireLog
 
@@ -39,8 +36,6 @@ LARGEST_MESSAGE = 16 * 1024 * 1024
 ENDED_WELL = (1000, 1005)
 """Closing codes of a server that hangs up: done, and none given."""
 
-Refusal = Literal["refused", "dns", "tls", "timeout", "unauthorized", "rate_limited", "server_error", "rejected"]
-
 AUDIO = "<audio>"
 """In the event of an AudioFrame: the place of the audio."""
 
@@ -48,15 +43,6 @@ _as_text = json.JSONEncoder(separators=(",", ":")).encode  # json.dumps makes an
 
 _QUIET = logging.Logger("pytest_voicebench.wire", logging.CRITICAL)  # the library's own debug log shows headers
 _QUIET.addHandler(logging.NullHandler())
-
-
-class Unreachable(AgentAbsent):
-    """No line to the provider. `kind` says why; `retry_after_s` is what the provider asked for, if it did."""
-
-    kind: Refusal
-
-    def __init__(self, kind: Refusal, message: str, retry_after_s: float | None = None) -> None:
-        super().__init__(message, kind=kind, retry_after_s=retry_after_s)
 
 
 class WireBroken(Exception):  # noqa: N818 - names what is the case
@@ -105,14 +91,16 @@ class Wire:
         self,
         connection: ArrivingConnection,
         log: WireLog,
-        secret: Secret | None,
+        secrets: Sequence[Secret],
         *,
+        where: str,
         json_in_binary: bool = False,
         shown: Callable[[Json], Json] | None = None,
     ) -> None:
         self._connection = connection
+        self._where = where
         self._log = log
-        self._secret = secret
+        self._secrets = secrets
         self._json_in_binary = json_in_binary
         self._shown = shown or (lambda event: event)
         self._left = False
@@ -173,7 +161,7 @@ class Wire:
         except ConnectionClosed as closed:
             if self._left:
                 return None
-            told = self.scrubbed(_told_end(closed))
+            told = _told_end(closed, self.scrubbed)
             self._log.note(told)
             if closed.rcvd is not None and closed.rcvd.code in ENDED_WELL:
                 return None
@@ -188,13 +176,15 @@ class Wire:
         if isinstance(frame, bytes):
             self._log.note(f"binary frame of {len(frame)} bytes")
             raise Garbled(f"the server sent a binary frame of {len(frame)} bytes where JSON is due")
+        if isinstance(frame, str):  # before anything is cut or read: what comes of a key in two is not found again
+            frame = self.scrubbed(frame)
         try:
             event = json.loads(frame)
         except (ValueError, RecursionError):
             event = None
         if not isinstance(event, dict):
             self._log.note(f"not a JSON object: {frame[:200]}")
-            raise Garbled(self.scrubbed(f"the server sent what is not a JSON object: {_short(frame, 80)!r}"))
+            raise Garbled(f"the server sent what is not a JSON object: {short(frame, 80)!r}")
         self._log.received(self._shown(event), self.arrived_s)
         return event
 
@@ -215,11 +205,21 @@ class Wire:
                 async for frame in frames:
                     if found(frame):
                         return frame
+            refused = Unreachable("rejected", f"{self._where}: the server hung up before {what}")
         except TimeoutError:
-            raise Unreachable("timeout", f"no {what} within {limit_s:.0f} s") from None
+            refused = Unreachable("timeout", f"{self._where}: no {what} within {limit_s:.0f} s")
         except WireBroken as broken:
-            raise Unreachable("rejected", f"before {what}: {broken}") from None
-        raise Unreachable("rejected", f"the server hung up before {what}")
+            refused = Unreachable("rejected", f"{self._where}: before {what}: {broken}")
+        self._log.note(str(refused))
+        raise refused
+
+    async def farewell(self, event: Mapping[str, Json]) -> bool:
+        """Send the last object, and say whether it left; who reads no more is not waited for."""
+        try:
+            async with asyncio.timeout(LEAVE_TIMEOUT_S):
+                return await self.send(event)
+        except TimeoutError:
+            return False
 
     async def leave(self) -> None:
         """Hang up before the line is closed: whoever receives comes to an end at once, and without a fault."""
@@ -232,8 +232,8 @@ class Wire:
             self._connection.transport.abort()
 
     def scrubbed(self, text: str) -> str:
-        """The text without the key."""
-        return self._secret.scrub(text) if self._secret else text
+        """The text without the key, and without what is secret in the address."""
+        return scrubbed(text, self._secrets)
 
 
 @asynccontextmanager
@@ -243,11 +243,14 @@ async def open_wire(
     log: WireLog,
     headers: Mapping[str, str] | None = None,
     secret: Secret | None = None,
+    hidden: Sequence[Secret] = (),
     json_in_binary: bool = False,
     shown: Callable[[Json], Json] | None = None,
     subprotocol: str | None = None,
 ) -> AsyncIterator[Wire]:
     """Open a WebSocket and close it in the end. Raises Unreachable, in one line without the key.
+
+    `hidden`: what else no message may repeat; the secrets in the address are among it anyway.
 
     `json_in_binary`: the provider puts its JSON into binary frames, so these are read like text. `shown`: an event as
     the log keeps it, where that is not the event as it stands. `subprotocol`: what is offered in the handshake; a
@@ -256,7 +259,9 @@ async def open_wire(
     No proxy is used, no redirect followed and nothing tried again: a measurement knows whom it measures. Frames are not
     compressed, since that takes time from other conversations.
     """
-    log.hide(secret)
+    secrets = [*([secret] if secret else []), *secrets_of(url), *hidden]
+    for one in secrets:
+        log.hide(one)
     where = shown_url(url)
     try:
         connection = await _Connect(
@@ -276,13 +281,13 @@ async def open_wire(
             logger=_QUIET,
         )
     except (OSError, WebSocketException, EOFError, ValueError) as error:
-        refused = _refusal(error, where, secret)
+        refused = _refusal(error, where, secrets, secret)
         log.note(str(refused))
         raise refused from None
     assert isinstance(connection, ArrivingConnection)
     log.note(f"connected to {where}")
     try:
-        yield Wire(connection, log, secret, json_in_binary=json_in_binary, shown=shown)
+        yield Wire(connection, log, secrets, where=where, json_in_binary=json_in_binary, shown=shown)
     finally:
         await connection.close()
 
@@ -319,51 +324,32 @@ def is_private(url: str) -> bool:
     return parts.scheme == "wss" or parts.hostname in ("localhost", "127.0.0.1", "::1")
 
 
-def _refusal(error: Exception, where: str, secret: Secret | None) -> Unreachable:
+def _refusal(error: Exception, where: str, secrets: Sequence[Secret], key: Secret | None) -> Unreachable:
     """Why no connection came about, in one line."""
-    scrub = secret.scrub if secret else str
+    if known := connection_refusal(error, where):
+        return known
+    told = short(scrubbed(str(getattr(error, "strerror", None) or error), secrets))
     match error:
         case InvalidStatus():
-            return _http_refusal(error, where, secret)
+            response = error.response
+            told = scrubbed(_error_message(bytes(response.body or b"")), secrets)
+            headers = {n.title(): value for n, value in response.headers.raw_items()}  # get() raises for two of a name
+            return status_refusal(response.status_code, told, where=where, headers=headers, secret=key)
         case TimeoutError():
-            return Unreachable("timeout", f"{where}: no connection within {OPEN_TIMEOUT_S:.0f} s{_proxy_note()}")
-        case socket.gaierror():
-            return Unreachable("dns", f"{where}: the name of the host is not known ({error.strerror}){_proxy_note()}")
-        case ssl.SSLError():
-            reason = getattr(error, "verify_message", "") or error.reason or "handshake failed"
-            return Unreachable("tls", f"{where}: TLS failed: {str(reason).lower().replace('_', ' ')}")
+            return Unreachable("timeout", f"{where}: no connection within {OPEN_TIMEOUT_S:.0f} s{proxy_note()}")
         case OSError():
-            text = scrub(_short(error.strerror or str(error), 200)) or "the connection broke off while it was opened"
-            return Unreachable("refused", f"{where}: {text}{_proxy_note()}")
-    return Unreachable("rejected", f"{where}: no WebSocket there: {scrub(_short(str(error), 200))}")
-
-
-def _http_refusal(error: InvalidStatus, where: str, secret: Secret | None) -> Unreachable:
-    response = error.response
-    status, told = response.status_code, _error_message(bytes(response.body or b""))
-    if secret:
-        told = secret.scrub(told)
-    kind: Refusal = "rejected"
-    if status in (401, 403):
-        kind, meaning = "unauthorized", f"the key of {secret.variable} is refused" if secret else "a key is asked for"
-    elif status == 429:
-        kind, meaning = "rate_limited", "too many sessions or requests, or no quota left"
-    elif status >= 500:
-        kind, meaning = "server_error", "the server failed"
-    else:
-        meaning = "not found: is the model or the path right?" if status == 404 else "refused"
-    after = response.headers.get("Retry-After", "")
-    text = f"{where}: HTTP {status}, {meaning}" + (f" ({told})" if told else "")
-    return Unreachable(kind, text, float(after) if after.isdigit() else None)
+            told = told or "the connection broke off while it was opened"
+            return Unreachable("refused", f"{where}: {told}{proxy_note()}")
+    return Unreachable("rejected", f"{where}: no WebSocket there: {told}")
 
 
 def _error_message(body: bytes) -> str:
-    """`error.message` of a JSON body, one line; empty where there is none."""
+    """`error.message` of a JSON body; empty where there is none."""
     try:
         message = json.loads(body)["error"]["message"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return ""
-    return _short(message, 200) if isinstance(message, str) else ""
+    return message if isinstance(message, str) else ""
 
 
 def _shown_bytes(data: bytes) -> dict[str, Json]:
@@ -371,27 +357,16 @@ def _shown_bytes(data: bytes) -> dict[str, Json]:
     return {"binary": f"<{len(data)} bytes>"}
 
 
-def _told_end(closed: ConnectionClosed) -> str:
+def _told_end(closed: ConnectionClosed, scrub: Callable[[str], str]) -> str:
     """How an open connection ended, in one line."""
     sent, received = closed.sent, closed.rcvd
     if received is not None and (sent is None or closed.rcvd_then_sent):
-        reason = f" {_short(received.reason, 200)}" if received.reason else ""
+        reason = f" {short(scrub(received.reason))}" if received.reason else ""
         return f"the server closed the connection ({received.code}{reason})"
     if sent is not None and sent.code == 1009:
         return f"the server sent a message of more than {LARGEST_MESSAGE // 2**20} MiB (1009)"
     if sent is not None and sent.code == 1011:
         return f"no sign of life from the server for {KEEPALIVE_S:.0f} s (1011)"
     if sent is not None and sent.code != 1000:
-        return f"the server broke the WebSocket protocol ({sent.code} {_short(sent.reason, 100)})"
+        return f"the server broke the WebSocket protocol ({sent.code} {short(scrub(sent.reason), 100)})"
     return "the connection broke off without a closing frame (1006)"
-
-
-def _proxy_note() -> str:
-    """A hint where the environment names a proxy, which is not used."""
-    names = [n for n in ("HTTPS_PROXY", "ALL_PROXY", "HTTP_PROXY") if os.environ.get(n) or os.environ.get(n.lower())]
-    return f" ({names[0]} is set, and not used: a proxy would be measured too)" if names else ""
-
-
-def _short(text: str, most: int) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[:most]}..."

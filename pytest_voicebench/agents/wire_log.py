@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pytest_voicebench.agents.credentials import HIDDEN, Secret
+from pytest_voicebench.agents.credentials import Secret, scrubbed
+from pytest_voicebench.hidden import HIDDEN, without_secrets
 
 Json = Any
 Way = Literal["sent", "received", "note"]
@@ -70,7 +71,7 @@ class WireLog:
 
     def note(self, text: str) -> None:
         """Something that is no event: a connection, its end, a frame that could not be read."""
-        self._add("note", text)
+        self._add("note", without_secrets(text))
 
     def _add(self, way: Way, event: Json, at_s: float | None = None) -> None:
         if self._characters >= MOST_CHARACTERS:
@@ -80,10 +81,9 @@ class WireLog:
         if last is not None and last.way == way and _shown_alike(event, before, "", ""):
             last.times, last.until_s = last.times + 1, self.now_s() if at_s is None else at_s
             return
-        text = json.dumps(without_audio(event), ensure_ascii=True, separators=(",", ":"))
-        for secret in self._secrets:
-            text = secret.scrub(text)
-        self._enter(way, text, at_s)
+        event = without_audio(event, self._secrets)
+        text = json.dumps(event, ensure_ascii=True, separators=(",", ":"))
+        self._enter(way, scrubbed(text, self._secrets), at_s)
 
     def _enter(self, way: Way, text: str, at_s: float | None = None) -> None:
         at_s, last = self.now_s() if at_s is None else at_s, self._rows[-1] if self._rows else None
@@ -146,22 +146,26 @@ def _kind(event: Mapping[str, Json], outer: str) -> str:
     return outer
 
 
-def without_audio(event: Json) -> Json:
-    """The event with audio replaced by its length in characters, very long texts cut, values of keys hidden."""
-    return _shown(event, "", "")
+def without_audio(event: Json, secrets: Sequence[Secret] = ()) -> Json:
+    """The event with audio replaced by its length in characters, very long texts cut, values of keys hidden.
+
+    A text is cut where it holds none of the secrets any more: half of one is not found again.
+    """
+    return _shown(event, "", "", secrets)
 
 
-def _shown(value: Json, name: str, kind: str) -> Json:
+def _shown(value: Json, name: str, kind: str, secrets: Sequence[Secret]) -> Json:
     if isinstance(value, Mapping):
         kind = _kind(value, kind)
         return {
-            str(key): HIDDEN if inner and _SECRET_NAME.fullmatch(str(key)) else _shown(inner, str(key), kind)
+            str(key): HIDDEN if inner and _SECRET_NAME.fullmatch(str(key)) else _shown(inner, str(key), kind, secrets)
             for key, inner in value.items()
         }
     if isinstance(value, list | tuple):
-        return [_shown(inner, name, kind) for inner in value]
+        return [_shown(inner, name, kind, secrets) for inner in value]
     if isinstance(value, str):
         if _is_audio(value, name, kind):
             return f"<{len(value)} characters>"
-        return value if len(value) <= LONGEST_TEXT else f"{value[:200]}... <{len(value)} characters>"
+        if len(value) > LONGEST_TEXT:
+            return f"{scrubbed(value, secrets)[:200]}... <{len(value)} characters>"
     return value

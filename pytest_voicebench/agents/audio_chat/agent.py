@@ -24,7 +24,7 @@ from pytest_voicebench.conversation import AgentInfo
 ANSWERS = ("audio", "wav", "text")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class AudioChat(TurnBased):
     """Chat completions whose messages hold the user's speech, at an OpenAI-compatible server; its fields are settings.
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 
+from pytest_voicebench.agents.refusals import Unreachable
 from pytest_voicebench.agents.voice import Voice
-from pytest_voicebench.agents.wire import Unreachable
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio import RATE_HZ, resample
 

@@ -20,7 +20,7 @@ from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.conversation import AgentInfo
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Cascaded(TurnBased):
     """Speech to text, chat with tools, speech, at OpenAI-compatible endpoints; its fields are the settings.
 

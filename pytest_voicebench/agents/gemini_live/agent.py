@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from pytest_voicebench.agents.credentials import Secret, find_key, need_key
+from pytest_voicebench.agents.credentials import Secret, Unrevealing, find_key, need_key
 from pytest_voicebench.agents.gemini_live.line import LiveLine
 from pytest_voicebench.agents.gemini_live.messages import Asked, session_setup
 from pytest_voicebench.agents.gemini_live.models import GEMINI_2_5, GEMINI_3_1, GEMINI_3_8, Calling, Generation
@@ -31,8 +31,8 @@ _SCHEDULING = ("when_idle", "interrupt", "silent")
 _THINKING = ("default", "minimal", "low", "medium", "high")
 
 
-@dataclass(frozen=True, kw_only=True)
-class GeminiLive:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class GeminiLive(Unrevealing):
     """A model of Gemini Live over a WebSocket; its fields are the settings, and all of them are sent.
 
     `start_sensitivity`, `end_sensitivity`, `prefix_padding_ms`, `silence_duration_ms`: automatic activity detection.
@@ -156,7 +156,7 @@ class GeminiLive:
                 await line.close()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Gemini25(GeminiLive):
     """Gemini 2.5 Flash with native audio (see GeminiLive).
 
@@ -187,7 +187,7 @@ class Gemini25(GeminiLive):
         return {"thinkingBudget": self.thinking_budget}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Gemini31(GeminiLive):
     """Gemini 3.1 Flash Live (see GeminiLive); it waits for its tools.
 
@@ -209,7 +209,7 @@ class Gemini31(GeminiLive):
         return _level(self.thinking_level)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Gemini38(GeminiLive):
     """Gemini 3.8 Live (see GeminiLive); `tool_calling` is `async`, or `blocking` (see Gemini25).
 

@@ -13,7 +13,8 @@ from pytest_voicebench.agents.gemini_live.closing import told_end
 from pytest_voicebench.agents.gemini_live.messages import Asked, silent_text, tool_response
 from pytest_voicebench.agents.gemini_live.state import SessionState
 from pytest_voicebench.agents.protocol import AgentEvent, Fault, Ready, ToolResult, Unsupported
-from pytest_voicebench.agents.wire import Garbled, Unreachable, Wire, WireBroken
+from pytest_voicebench.agents.refusals import Unreachable
+from pytest_voicebench.agents.wire import Garbled, Wire, WireBroken
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio import Audio, rms_dbfs
 

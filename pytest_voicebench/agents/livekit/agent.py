@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_voicebench.agents.briefing import briefing, function_tools
-from pytest_voicebench.agents.credentials import Secret
+from pytest_voicebench.agents.credentials import Secret, Unrevealing
 from pytest_voicebench.agents.livekit.calls import ReportedCalls, Source
 from pytest_voicebench.agents.livekit.console import Console, open_console
 from pytest_voicebench.agents.livekit.line import ConsoleLine
@@ -32,8 +32,8 @@ LEAVE_S = 10.0
 SOURCES = ("both", "host", "session")
 
 
-@dataclass(frozen=True, kw_only=True)
-class LiveKit:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class LiveKit(Unrevealing):
     """A LiveKit agent (Python, livekit-agents 1.7 or later) as `lk console` runs it; its fields are the settings.
 
     `entry`: the file that defines its AgentServer. `python`: the interpreter it runs in, this one by default. `args`:

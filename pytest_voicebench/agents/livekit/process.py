@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
-from pytest_voicebench.agents.credentials import Secret, scrubbed, secrets_of
+from pytest_voicebench.agents.credentials import Secret, scrubbed, secrets_of_environment
 from pytest_voicebench.agents.protocol import AgentAbsent
 from pytest_voicebench.agents.wire_log import WireLog
 
@@ -128,7 +128,7 @@ async def run_process(
     Its environment is ours and what is given here. Nothing that it says is kept with one of these secrets in it, nor
     with one that our environment holds.
     """
-    hidden = [*secrets, *secrets_of(os.environ)]
+    hidden = [*secrets, *secrets_of_environment(os.environ)]
     for secret in hidden:
         log.hide(secret)
     try:

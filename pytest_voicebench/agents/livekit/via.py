@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit, urlunsplit
 
 from pytest_voicebench.agents.cascaded import Cascaded
-from pytest_voicebench.agents.credentials import Secret
+from pytest_voicebench.agents.credentials import Secret, Unrevealing
 from pytest_voicebench.agents.gemini_live import Gemini25, Gemini31, Gemini38
 from pytest_voicebench.agents.gemini_live.agent import GeminiLive
 from pytest_voicebench.agents.livekit.agent import LEAVE_S, Start, open_agent, python_flaw, start_timeout_flaw
@@ -34,8 +34,8 @@ _PATH = re.compile(r"/ws/google\.ai\.generativelanguage\.(v\w+)\.GenerativeServi
 OWN_AGENT = Path(__file__).parent / "deployed" / "own_agent.py"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Deployed:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Deployed(Unrevealing):
     """What each of them has beside its system's settings: the interpreter of the process, and how long it may start."""
 
     python: str = ""
@@ -102,7 +102,7 @@ def _asked_like_openai(system: str, agent: GptRealtime) -> dict[str, Json]:
     }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class GptRealtimeViaLiveKit(Deployed, GptRealtime):
     """`gpt-realtime` by livekit-plugins-openai (see GptRealtime)."""
 
@@ -113,7 +113,7 @@ class GptRealtimeViaLiveKit(Deployed, GptRealtime):
         return _asked_like_openai("openai", self)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class GrokViaLiveKit(Deployed, Grok):
     """`grok` by livekit-plugins-xai (see Grok)."""
 
@@ -170,22 +170,22 @@ class _Gemini(Deployed):
         return _asked_of_gemini(self)  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Gemini25ViaLiveKit(_Gemini, Gemini25):
     """`gemini-live-2.5` by livekit-plugins-google (see Gemini25)."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Gemini31ViaLiveKit(_Gemini, Gemini31):
     """`gemini-live-3.1` by livekit-plugins-google (see Gemini31)."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Gemini38ViaLiveKit(_Gemini, Gemini38):
     """`gemini-live-3.8` by livekit-plugins-google (see Gemini38)."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class UltravoxViaLiveKit(Deployed, Ultravox):
     """`ultravox` by livekit-plugins-ultravox (see Ultravox), which leaves turn detection to the server's defaults."""
 
@@ -204,7 +204,7 @@ class UltravoxViaLiveKit(Deployed, Ultravox):
         return {"system": "ultravox", **{name: getattr(self, name) for name in names}}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class CascadedViaLiveKit(Deployed, Cascaded):
     """`cascaded` by livekit-plugins-openai and LiveKit's own Silero (see Cascaded)."""
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from pytest_voicebench.agents.briefing import briefing, function_tools
-from pytest_voicebench.agents.credentials import need_key, secrets_in
+from pytest_voicebench.agents.credentials import Unrevealing, need_key, secrets_in
 from pytest_voicebench.agents.livekit.agent import SOURCES, start_timeout_flaw
 from pytest_voicebench.agents.livekit.calls import ReportedCalls, Source
 from pytest_voicebench.agents.livekit.messages import WIRE_HZ
@@ -34,8 +34,8 @@ SETUP_S = 3 * REQUEST_S + JOIN_S + 10.0
 """What the engine allows above the wait for the agent: the room, the seat, the dispatch, and the reason to be told."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class LiveKitRoom:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class LiveKitRoom(Unrevealing):
     """A LiveKit agent in a room of a LiveKit server (LiveKit Cloud, or one's own); its fields are the settings.
 
     `agent_name`: the name that its worker registers. `url`: the server; LIVEKIT_URL where it is empty. `metadata`: a

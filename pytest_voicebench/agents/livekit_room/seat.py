@@ -13,7 +13,7 @@ from pytest_voicebench.agents.livekit.messages import LARGEST_MESSAGE, WIRE_HZ, 
 from pytest_voicebench.agents.livekit_room.arrivals import Arrival, Gone, Heard, Sound, States, Told
 from pytest_voicebench.agents.livekit_room.pace import WAITING_S, Pace
 from pytest_voicebench.agents.livekit_room.service import Server
-from pytest_voicebench.agents.wire import Unreachable
+from pytest_voicebench.agents.refusals import Unreachable
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio import RATE_HZ, Samples
 

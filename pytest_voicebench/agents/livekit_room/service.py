@@ -10,8 +10,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pytest_voicebench.agents.credentials import Secret
-from pytest_voicebench.agents.http_failures import status_refusal
-from pytest_voicebench.agents.wire import Unreachable, shown_url
+from pytest_voicebench.agents.refusals import Unreachable, status_refusal
+from pytest_voicebench.agents.wire import shown_url
 from pytest_voicebench.agents.wire_log import WireLog
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from pytest_voicebench.agents.briefing import briefing
+from pytest_voicebench.agents.credentials import Unrevealing
 from pytest_voicebench.agents.moshi.codec import Decoder, Encoder
 from pytest_voicebench.agents.moshi.line import MoshiLine
 from pytest_voicebench.agents.moshi.state import StreamState
@@ -21,8 +22,8 @@ from pytest_voicebench.audio import RATE_HZ
 from pytest_voicebench.conversation import AgentInfo
 
 
-@dataclass(frozen=True, kw_only=True)
-class Moshi:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Moshi(Unrevealing):
     """A server that speaks Moshi's protocol over a WebSocket; its fields are the settings.
 
     `url`: the endpoint; what its query holds is sent as it stands (the server in Rust takes temperatures and seeds
@@ -97,7 +98,7 @@ class Moshi:
         return f"{shown_url(self.url)}?{query}" if query else self.url
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class PersonaPlex(Moshi):
     """NVIDIA's PersonaPlex, which takes a voice and instructions (see Moshi); still no tools.
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from pytest_voicebench.agents.credentials import Secret, find_key, need_key
+from pytest_voicebench.agents.credentials import Secret, Unrevealing, find_key, need_key
 from pytest_voicebench.agents.omni.asked import INPUT_HZ, Asked, overlap_policy
 from pytest_voicebench.agents.omni.line import OmniLine
 from pytest_voicebench.agents.omni.map import SUBPROTOCOL
@@ -67,8 +67,8 @@ DIALECTS: Mapping[str, Dialect] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class MiniCpmO:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class MiniCpmO(Unrevealing):
     """A model that listens and speaks at once, behind a server of one of three dialects; its fields are the settings.
 
     `dialect`: `vllm-omni` (its duplex endpoint), `sglang-omni` (a native deployment) or `map` (OpenBMB's own service).
@@ -187,9 +187,7 @@ class MiniCpmO:
             try:
                 yield OmniLine(wire, opened.state, opened.remarks)
             finally:
-                await wire.send(
-                    opened.farewell
-                )  # a connection that just ends keeps its place on the server for a while
+                await wire.farewell(opened.farewell)  # a connection that just ends keeps its place for a while
 
     async def _asked(self, setup: Setup) -> Asked:
         try:
@@ -217,7 +215,7 @@ class MiniCpmO:
         return f"{self._url}{'&' if query else '?'}{urlencode(more)}" if more else self._url
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class NemotronVoiceChat(MiniCpmO):
     """NVIDIA's Nemotron VoiceChat on vLLM-Omni, which calls tools (five at most); its fields are the settings."""
 

@@ -13,7 +13,8 @@ from pytest_voicebench.agents.omni.errors import error_text
 from pytest_voicebench.agents.omni.line import OmniState
 from pytest_voicebench.agents.openai_realtime.dialects import differences
 from pytest_voicebench.agents.protocol import Fault
-from pytest_voicebench.agents.wire import Unreachable, Wire
+from pytest_voicebench.agents.refusals import Unreachable
+from pytest_voicebench.agents.wire import Wire
 
 Json = Any
 Clock = Callable[[], float]

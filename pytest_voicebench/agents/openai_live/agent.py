@@ -10,15 +10,15 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from pytest_voicebench.agents.briefing import briefing, function_tools
-from pytest_voicebench.agents.credentials import Secret, find_key, need_key
+from pytest_voicebench.agents.credentials import Secret, Unrevealing, find_key, need_key
 from pytest_voicebench.agents.openai_live.state import LiveState
 from pytest_voicebench.agents.openai_realtime.line import RealtimeLine
 from pytest_voicebench.agents.protocol import Line, Setup
+from pytest_voicebench.agents.refusals import Unreachable
 from pytest_voicebench.agents.wire import (
     AUDIO,
     CLOSE_TIMEOUT_S,
     AudioFrame,
-    Unreachable,
     Wire,
     is_private,
     open_wire,
@@ -34,8 +34,8 @@ _OWN_HOST = "api.openai.com"
 _APPEND = AudioFrame({"type": "session.input_audio.append", "audio": AUDIO})
 
 
-@dataclass(frozen=True, kw_only=True)
-class GptLive:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class GptLive(Unrevealing):
     """OpenAI's Live API over a WebSocket; its fields are the settings.
 
     The voice model has no tools: it hands tasks to `backend_model`, which has them. `backend_effort`: how much that one
@@ -148,7 +148,7 @@ class GptLive:
 
 async def _close(wire: Wire) -> None:
     """Ask for the end, and wait a little for its confirmation: without it nothing is final on the server."""
-    if not await wire.send({"type": "session.close"}):
+    if not await wire.farewell({"type": "session.close"}):
         return
     with suppress(TimeoutError, Unreachable):
         async with asyncio.timeout(CLOSE_TIMEOUT_S):

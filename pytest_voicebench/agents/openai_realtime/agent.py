@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, quote, urlsplit
 
-from pytest_voicebench.agents.credentials import Secret, find_key, need_key
+from pytest_voicebench.agents.credentials import Secret, Unrevealing, find_key, need_key
 from pytest_voicebench.agents.openai_realtime.dialects import DIALECTS, Asked, differences, session_update
 from pytest_voicebench.agents.openai_realtime.line import RealtimeLine
 from pytest_voicebench.agents.openai_realtime.state import SessionState
 from pytest_voicebench.agents.protocol import Fault, Line, Setup
-from pytest_voicebench.agents.wire import Unreachable, Wire, is_private, open_wire, url_flaw
+from pytest_voicebench.agents.refusals import Unreachable
+from pytest_voicebench.agents.wire import Wire, is_private, open_wire, url_flaw
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio import RATE_HZ
 from pytest_voicebench.conversation import AgentInfo
@@ -22,8 +23,8 @@ from pytest_voicebench.conversation import AgentInfo
 _EAGERNESS = ("low", "medium", "high", "auto")
 
 
-@dataclass(frozen=True, kw_only=True)
-class GptRealtime:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class GptRealtime(Unrevealing):
     """A server that speaks OpenAI's Realtime API over a WebSocket; its fields are the settings.
 
     `url`: the endpoint; the model joins its query unless it has one. `dialect`: `ga`, `beta` (the shape before general
@@ -145,7 +146,7 @@ class GptRealtime:
         ]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Grok(GptRealtime):
     """xAI's Grok Voice Agent API, a dialect of OpenAI's; its fields are the settings (see GptRealtime)."""
 

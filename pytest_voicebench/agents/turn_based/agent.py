@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 from urllib.parse import urlsplit
 
-from pytest_voicebench.agents.credentials import Secret, find_key, need_key
+from pytest_voicebench.agents.credentials import Secret, Unrevealing, find_key, need_key
 from pytest_voicebench.agents.detectors import detector_flaw, open_ears
 from pytest_voicebench.agents.http_client import is_private, url_flaw
 from pytest_voicebench.agents.protocol import AgentEvent, Line, Setup
@@ -25,8 +25,8 @@ OWN_URL = f"https://{OWN_HOST}/v1"
 Setting = str | int | float | bool | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class TurnBased:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class TurnBased(Unrevealing):
     """Settings of every agent that takes turns around OpenAI-compatible services; others build on it.
 
     `url`: the address of the services up to and with `/v1`. `temperature` below 0 leaves it to the server. A turn

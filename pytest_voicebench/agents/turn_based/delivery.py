@@ -7,11 +7,11 @@ from typing import Any, Protocol
 
 from pytest_voicebench.agents.openai_realtime.items import NotAudio
 from pytest_voicebench.agents.protocol import Fault, Transcript
+from pytest_voicebench.agents.refusals import Unreachable
 from pytest_voicebench.agents.turn_based.history import Reply, Sentence
 from pytest_voicebench.agents.turn_based.sentences import SentenceSplitter
 from pytest_voicebench.agents.turn_based.speaking import LONGEST_S, Emit, Loudspeaker
 from pytest_voicebench.agents.turn_based.spoken_answers import SoundPieces
-from pytest_voicebench.agents.wire import Unreachable
 
 Json = Any
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from pytest_voicebench.agents.hearing import INPUT_HZ, Hearing
 from pytest_voicebench.agents.protocol import AgentEvent, Fault, PlaybackClear, Ready, ToolResult, Transcript
+from pytest_voicebench.agents.refusals import Unreachable
 from pytest_voicebench.agents.turn_based.answering import Answering
 from pytest_voicebench.agents.turn_based.wav import wav_of
-from pytest_voicebench.agents.wire import Unreachable
 from pytest_voicebench.audio import Audio
 
 _NOISE_S = 2.0

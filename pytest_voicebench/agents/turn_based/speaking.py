@@ -9,8 +9,8 @@ from typing import Protocol
 import numpy as np
 
 from pytest_voicebench.agents.protocol import AgentAudio, AgentEvent, Fault, Transcript, Usage
+from pytest_voicebench.agents.refusals import Unreachable
 from pytest_voicebench.agents.turn_based.history import Sentence
-from pytest_voicebench.agents.wire import Unreachable
 from pytest_voicebench.audio import RATE_HZ, Audio
 
 Emit = Callable[[AgentEvent], None]

@@ -10,15 +10,16 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, fields, replace
 
-from pytest_voicebench.agents.credentials import Secret, find_key, scrubbed, secrets_in
+from pytest_voicebench.agents.credentials import Secret, Unrevealing, find_key, scrubbed, secrets_in, secrets_of
 from pytest_voicebench.agents.protocol import Line, Setup
+from pytest_voicebench.agents.refusals import Unreachable
 from pytest_voicebench.agents.tool_host import LOOPBACK, ToolHost, address_flaw, tool_host
 from pytest_voicebench.agents.twilio.line import StreamLine
 from pytest_voicebench.agents.twilio.messages import DIALECTS, TWILIO, Call, without_sound
 from pytest_voicebench.agents.twilio.mulaw import RATE_HZ
 from pytest_voicebench.agents.twilio.state import StreamState
 from pytest_voicebench.agents.twilio.voice_url import announce, signed_headers, voice_url_flaw
-from pytest_voicebench.agents.wire import Unreachable, open_wire, shown_url, url_flaw
+from pytest_voicebench.agents.wire import open_wire, shown_url, url_flaw
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.conversation import AgentInfo
 
@@ -32,8 +33,8 @@ _PREFIX = "parameter_"
 _NUMBER = re.compile(r"\+?[0-9A-Za-z][0-9A-Za-z_@.:-]*")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Twilio:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Twilio(Unrevealing):
     """A phone agent that speaks Twilio's Media Streams; its fields are the settings.
 
     `url`: the agent's WebSocket. `voice_url` instead of it: the page that answers a call with TwiML. `dialect`:
@@ -121,7 +122,8 @@ class Twilio:
                 call, url = await self._answered(call, log)
                 hidden = self._hide(call, host, log)
                 headers = signed_headers(self._secret, url, {})
-                wire = await stack.enter_async_context(open_wire(url, log=log, headers=headers, shown=without_sound))
+                opening = open_wire(url, log=log, headers=headers, hidden=hidden, shown=without_sound)
+                wire = await stack.enter_async_context(opening)
             except Unreachable as refused:
                 raise Unreachable(refused.kind, scrubbed(str(refused), hidden), refused.retry_after_s) from None
             state = StreamState(dialect=DIALECTS[self.dialect], call=call, now_s=loop.time)
@@ -151,6 +153,7 @@ class Twilio:
     def _hide(self, call: Call, host: ToolHost | None, log: WireLog) -> list[Secret]:
         """What must be in no message; the log hides it from now on."""
         found = [secret for secret in (self._secret, host.secret if host else None) if secret is not None]
+        found += secrets_of(self.voice_url)  # its server may hand on what it was asked with
         found += secrets_in(call.parameters)
         for secret in found:
             log.hide(secret)

@@ -11,10 +11,11 @@ from urllib.parse import urlsplit
 
 from pytest_voicebench.agents.credentials import Secret
 from pytest_voicebench.agents.http_client import certificates, open_client
-from pytest_voicebench.agents.http_failures import failure, status_refusal
+from pytest_voicebench.agents.http_failures import failure
+from pytest_voicebench.agents.refusals import Unreachable, status_refusal
 from pytest_voicebench.agents.twilio.messages import Call
 from pytest_voicebench.agents.twilio.twiml import LARGEST, NoStream, Stream, read_stream
-from pytest_voicebench.agents.wire import Unreachable, shown_url
+from pytest_voicebench.agents.wire import shown_url
 from pytest_voicebench.agents.wire_log import WireLog
 
 TIMEOUT_S = 15.0

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from pytest_voicebench.agents.credentials import Secret, find_key, need_key
+from pytest_voicebench.agents.credentials import Secret, Unrevealing, find_key, need_key
 from pytest_voicebench.agents.http_client import is_private, url_flaw
 from pytest_voicebench.agents.protocol import Line, Setup
 from pytest_voicebench.agents.ultravox.creation import INPUT_HZ, Asked, call_request, create_call, duration
@@ -33,8 +33,8 @@ _RANGES = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ultravox:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Ultravox(Unrevealing):
     """Ultravox over a server WebSocket; its fields are the settings, and all of them are sent.
 
     `url`: the API up to and with `/api`. `language_hint`: `auto` sends none. `first_speaker`: `user`, or `agent`, which
@@ -125,10 +125,11 @@ class Ultravox:
     async def _open(self, setup: Setup) -> AsyncIterator[Line]:
         now_s = asyncio.get_running_loop().time
         log = setup.log or WireLog(now_s)
-        join_url = await create_call(self.url, call_request(self.asked(), setup), secret=self._secret, log=log)
-        async with open_wire(join_url, log=log, secret=self._secret) as wire:  # the address is all that lets us in
+        call = await create_call(self.url, call_request(self.asked(), setup), secret=self._secret, log=log)
+        async with open_wire(call.join_url, log=log, secret=self._secret) as wire:  # the address is all that lets us in
             first = await _greeting(wire)
-            line = UltravoxLine(wire, CallState(now_s=now_s, tool_timeout_s=self.tool_timeout_s), first)
+            state = CallState(now_s=now_s, tool_timeout_s=self.tool_timeout_s)
+            line = UltravoxLine(wire, state, first, call.remarks)
             try:
                 yield line
             finally:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pytest_voicebench.agents.briefing import briefing
 from pytest_voicebench.agents.credentials import Secret
 from pytest_voicebench.agents.http_client import certificates, open_client
-from pytest_voicebench.agents.http_failures import failure, status_refusal
-from pytest_voicebench.agents.protocol import Setup
-from pytest_voicebench.agents.wire import OPEN_TIMEOUT_S, Unreachable, shown_url, url_flaw
+from pytest_voicebench.agents.http_failures import failure
+from pytest_voicebench.agents.protocol import Fault, Setup
+from pytest_voicebench.agents.refusals import Unreachable, status_refusal
+from pytest_voicebench.agents.wire import OPEN_TIMEOUT_S, shown_url, url_flaw
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio import RATE_HZ
 from pytest_voicebench.tools import Tool
@@ -86,8 +87,16 @@ def _declared(tool: Tool, timeout_s: float) -> dict[str, Json]:
     }
 
 
-async def create_call(url: str, request: Mapping[str, Json], *, secret: Secret | None, log: WireLog) -> str:
-    """Ask for a call; the address at which it is joined. Raises Unreachable, in one line without the key."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Created:
+    """A call that waits: the address at which it is joined, and what of it the server changed, for the report."""
+
+    join_url: str
+    remarks: Sequence[Fault]
+
+
+async def create_call(url: str, request: Mapping[str, Json], *, secret: Secret | None, log: WireLog) -> Created:
+    """Ask for a call. Raises Unreachable, in one line without the key."""
     log.hide(secret)
     where = f"call at {shown_url(url)}"
     await asyncio.to_thread(certificates)
@@ -98,7 +107,7 @@ async def create_call(url: str, request: Mapping[str, Json], *, secret: Secret |
             raise status_refusal(status, _told(body), where=where, headers=headers, secret=secret)
         call = json.loads(body)
         log.received({"type": "calls.create", "status": status, **_shown(call)})
-        return _join_url(call, where)
+        return Created(join_url=_join_url(call, where), remarks=_remarks(request, call))
     except Exception as error:
         refused = failure(error, where=where, limit_s=OPEN_TIMEOUT_S, secret=secret)
         log.note(str(refused))
@@ -121,6 +130,12 @@ def _join_url(call: Json, where: str) -> str:
     if not isinstance(address, str) or url_flaw(address):
         raise Unreachable("rejected", f"{where}: the answer holds no joinUrl of a WebSocket")
     return address
+
+
+def _remarks(request: Mapping[str, Json], call: dict[str, Json]) -> list[Fault]:
+    """The answer repeats the request; a model that is told something else is another one than was to be measured."""
+    changed = call.get("systemPrompt") not in (None, request["systemPrompt"])
+    return [Fault(kind="agent", message="the server did not take a setting: systemPrompt was changed")] * changed
 
 
 def _shown(call: Json) -> dict[str, Json]:

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import suppress
 from typing import Any
 
 from pytest_voicebench.agents.protocol import AgentEvent, Fault, Ready, ToolResult
 from pytest_voicebench.agents.ultravox.state import CallState
-from pytest_voicebench.agents.wire import LEAVE_TIMEOUT_S, Wire, WireBroken
+from pytest_voicebench.agents.wire import Wire, WireBroken
 from pytest_voicebench.audio import Audio
 
 Json = Any
 
 
 class UltravoxLine:
-    """A thin layer: what to do is decided by the state. `first` is the frame that showed that the call stands."""
+    """A thin layer: what to do is decided by the state. `first` is the frame that showed that the call stands.
 
-    def __init__(self, wire: Wire, state: CallState, first: dict[str, Json] | bytes) -> None:
+    `remarks` are those on how it was created.
+    """
+
+    def __init__(
+        self, wire: Wire, state: CallState, first: dict[str, Json] | bytes, remarks: Sequence[Fault] = ()
+    ) -> None:
         self._wire = wire
         self._state = state
         self._first = first
+        self._remarks = remarks
 
     @property
     def arrived_s(self) -> float | None:
@@ -35,6 +39,8 @@ class UltravoxLine:
     async def receive(self) -> AsyncIterator[AgentEvent]:
         """Events until the call ends or the server hangs up. A line that breaks is a Fault."""
         yield Ready()
+        for remark in self._remarks:
+            yield remark
         for event in self._state.take(self._first):
             yield event
         try:
@@ -61,9 +67,7 @@ class UltravoxLine:
 
     async def hang_up(self) -> None:
         """End the call, which is billed by its length and counts against the calls at once."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LEAVE_TIMEOUT_S):
-                await self._wire.send({"type": "hang_up"})
+        await self._wire.farewell({"type": "hang_up"})
 
     async def _flush(self) -> None:
         for event in self._state.take_outgoing():

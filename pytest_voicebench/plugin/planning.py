@@ -19,6 +19,7 @@ from pytest_voicebench.plugin.options import LABEL, agent_specs, agents_given, c
 from pytest_voicebench.plugin.resume import begun
 from pytest_voicebench.plugin.run import shipped_agent
 from pytest_voicebench.plugin.run_folder import run_folder
+from pytest_voicebench.plugin.trials import trials
 from pytest_voicebench.plugin.words import words_text
 
 if TYPE_CHECKING:
@@ -98,7 +99,8 @@ def make_plan(items: Sequence[pytest.Item], collected: int) -> Plan:
             agent = infos[spec.label]
             called.append((spec.label, item))
         facts = facts_of(scenario_of(item))
-        rows.append(Result(item_id=item_id(item), nodeid=item.nodeid, agent=agent, facts=facts, outcome="not_run"))
+        planned = Result(item_id=item_id(item), nodeid=item.nodeid, agent=agent, facts=facts, outcome="not_run")
+        rows.append(replace(planned, trial=scenario_of(item).trial))
     if infos and config.getoption("voicebench_limit") and not config.getoption("collectonly"):
         check_names(config, [shipped_agent(spec, scenario_of(items[0]), config) for spec in agent_specs(config)])
     return Plan(
@@ -174,6 +176,7 @@ def _header(config: pytest.Config) -> dict[str, Any]:
         "started_at": run_folder(config).started_at,
         "rules": dict(RULES),
         "workers": worker.get("workercount", 0),
+        **({"trials": number} if (number := trials(config)) > 1 else {}),
         **({"concurrency": most} if (most := concurrency(config)) > 1 and rescored is None else {}),
         **({"words": words} if (words := words_text(config)) else {}),
         "versions": {"python": sys.version.split()[0], **{name: _version(name) for name in packages}},

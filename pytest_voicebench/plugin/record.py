@@ -18,6 +18,7 @@ from pytest_voicebench.plugin.planning import is_scenario, make_plan, refuse_two
 from pytest_voicebench.plugin.resume import begin_attempts, planned_again
 from pytest_voicebench.plugin.run import AHEAD
 from pytest_voicebench.plugin.run_folder import run_folder
+from pytest_voicebench.plugin.trials import interleave
 from pytest_voicebench.writers.junit import PREFIX, item_properties, legal
 
 if TYPE_CHECKING:
@@ -35,9 +36,10 @@ class ItemRecorder:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Count before anything is deselected; refuse what cannot be meant."""
+        """Count before anything is deselected; all of one trial before the next; refuse what cannot be meant."""
         ours = [item for item in items if is_scenario(item)]
         self.collected = len(ours)
+        interleave(items, [scenario_of(item).trial if is_scenario(item) else None for item in items])
         try:
             refuse_two_agents(ours)
             if ours and self.config.pluginmanager.hasplugin(AHEAD):

@@ -283,8 +283,10 @@ def selection_lines(plan: Plan, config: pytest.Config) -> list[str]:
     }
     who = ", ".join(name + ("" if idle else f" ({clock} clock)") for name, clock in known.items())
     where = "" if idle else f", run {run_folder(config).shown}"
+    number = plan.header.get("trials", 1)
+    what = "scenarios" if number == 1 else f"items in {number} trials"
     line = (
-        f"voicebench: {len(plan.items)} of {plan.collected} scenarios selected, "
+        f"voicebench: {len(plan.items)} of {plan.collected} {what} selected, "
         f"agent {who or 'from the `agent` fixture'}{where}"
     )
     return [line, *(f"voicebench: {notice}" for notice in plan.notices)]

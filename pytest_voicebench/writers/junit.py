@@ -53,6 +53,7 @@ def item_properties(result: Result) -> dict[str, Scalar]:
     """What a result says in plain scalars, artifact paths relative to the run folder; the unmeasured is left out."""
     values: dict[str, object] = {
         "item": result.item_id,
+        "trial": result.trial,
         "agent": result.agent.name,
         "outcome": result.outcome,
         "error_kind": result.error_kind,
@@ -130,6 +131,10 @@ def run_properties(summary: Summary) -> dict[str, Scalar]:
             values[f"{agent.name}.{name}.mean"] = getattr(agent.overall, name).mean
         for source, items in agent.transcript_sources.items():
             values[f"{agent.name}.transcript_source.{source}"] = items
+        for figures in agent.trials.passes if agent.trials else ():
+            values[f"{agent.name}.trials.pass_hat_{figures.k}"] = figures.pass_hat.value
+            values[f"{agent.name}.trials.pass_at_{figures.k}"] = figures.pass_at.value
+        values[f"{agent.name}.trials.flaky"] = len(agent.trials.flaky) if agent.trials else None
         values[f"{agent.name}.usd"] = agent.cost.usd
         values[f"{agent.name}.usd_unknown"] = sum(agent.cost.unknown.values()) or None
         values[f"{agent.name}.words_dropped"] = agent.words_dropped

@@ -145,7 +145,8 @@ def _matched(before: SavedRun, after: SavedRun) -> list[tuple[Result, Result]]:
     """The items that are one and the same in both runs, in the order of the first.
 
     By id first. The ids of a run of several agents begin with the agent, those of several speakers end with the
-    speaker or the trial: what is left is matched by scenario, speaker and trial, where no more than one of each run can be meant.
+    speaker or the trial: what is left is matched by scenario, speaker and trial, where no more than one of each run can
+    be meant.
     """
     several = any(len(agents_of(run)) > 1 for run in (before, after))
 

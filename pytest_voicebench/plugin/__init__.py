@@ -55,6 +55,10 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_voicebench.plugin.trials import trials
 
         trials(config)
+    if config.getoption("voicebench_shard") is not None:
+        from pytest_voicebench.plugin.sharding import shard_asked
+
+        shard_asked(config)
     if options.concurrency(config) > 1:
         from pytest_voicebench.plugin.ahead import check_concurrency
 

@@ -154,6 +154,8 @@ class RunReporter:
         if exitstatus == pytest.ExitCode.INTERRUPTED:
             with suppress(OSError):
                 folder.stop_file.touch()
+        if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and self.plan.shard is not None:
+            session.exitstatus = pytest.ExitCode.OK  # there are more shards than items, and this one has none of them
         self._sum_up(interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
         self.trouble += look_alikes(self.looks)
         stopped = stopped_line(self.config, self.results)

@@ -31,7 +31,7 @@ def _earlier_trials(config: pytest.Config) -> int | None:
     run = begun(config) or rescored_run(config)
     if run is None:
         return None
-    return max((row.trial or 1 for row in run.saved.plan.items), default=1)
+    return max((row.trial or 1 for row in run.saved.plan.selection), default=1)
 
 
 def interleave(items: list[pytest.Item], trial_of: Sequence[int | None]) -> None:

@@ -22,9 +22,9 @@ NOT_COMPARABLE = "not comparable with published figures"
 def header_lines(summary: Summary, *, width: int, paint: Paint) -> list[str]:
     """The header, one fact a line; facts that the caller did not give are left out, `judge: none` never is.
 
-    Read from `summary.header`: run, started_at, suites (name to sha256), judge, merged, words (texts), given (agent to
-    settings), rescored_from (with held_at, scored_before, scored_now), workers, concurrency, versions (name to
-    version).
+    Read from `summary.header`: run, started_at, suites (name to sha256), judge, shard, merged, words (texts), given
+    (agent to settings), rescored_from (with held_at, scored_before, scored_now), workers, concurrency, versions (name
+    to version).
     """
     lines = _head_lines(summary, width, paint)
     for label, text in _facts(summary):
@@ -133,6 +133,7 @@ def _error_kinds(counts: Counts) -> str:
 def _title(summary: Summary) -> str:
     scored = f"{summary.counts.valid}/{summary.counts.planned} scored"
     run = [f"run {summary.header['run']}"] if summary.header.get("run") else []
+    run += [str(summary.header["shard"])] if summary.header.get("shard") else []
     run += [f"rescored from {summary.header['rescored_from']}"] if summary.header.get("rescored_from") else []
     return "voicebench: " + ", ".join([" + ".join(summary.suites) or "no suite", scored, *run])
 
@@ -171,6 +172,8 @@ def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
         )
     for name, sha256 in _mapping(header.get("suites")).items():
         yield "suite", f"{name}, sha256 {sha256}"
+    if header.get("shard"):
+        yield "shard", str(header["shard"])
     if header.get("merged"):
         yield "merged", str(header["merged"])
     for name, text in _mapping(header.get("prices")).items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from suites_for_pytest import (
+    FLAKY,
     PASSING,
     SILENT,
     XDIST,
@@ -22,25 +23,6 @@ from pytest_voicebench.result_files import read_results
 
 WAYS = [("-p", "no:xdist"), ("-n", "0"), ("-n", "2")]
 TWICE = "--voicebench-trials=2"
-
-FLAKY = """
-from pytest_voicebench.agents import simulated
-from pytest_voicebench.conversation import AgentInfo
-
-class Flaky:
-    info = AgentInfo(name="flaky", clock="virtual")
-    def __init__(self, scenario):
-        self.at = scenario.id, scenario.trial
-        self.inner = simulated.build(scenario, behaviour="no_op" if self.at == ("travel_02", 2) else "oracle")
-    def connect(self, setup):
-        if self.at == ("finance_01", 1): raise ConnectionError("nobody")
-        return self.inner.connect(setup)
-
-@pytest.fixture
-def agent(scenario):
-    return Flaky(scenario)
-"""
-"""travel_01 always passes, travel_02 fails in its second trial, finance_01 has an error in its first."""
 
 ALL = ["travel_01-1", "travel_02-1", "finance_01-1", "travel_01-2", "travel_02-2", "finance_01-2"]
 

@@ -16,6 +16,7 @@ from pytest_voicebench.result import Result
 from pytest_voicebench.result_files import ITEMS_NAME, RunUnreadable, folder_of, save_result
 from pytest_voicebench.saved_run import SavedRun, load_run
 from pytest_voicebench.writers.junit import JUNIT_NAME, write_junit
+from pytest_voicebench.writers.markdown import write_markdown
 from pytest_voicebench.writers.summary_json import write_summary
 
 
@@ -37,7 +38,8 @@ class Parts:
 
 
 def write_merged(parts: Parts, out: Path) -> SavedRun:
-    """Write plan, results, evidence (hard links where possible), judgements, summary.json and junit.xml.
+    """Write plan, results, evidence (hard links where possible), judgements, summary.json, summary.md and
+    junit.xml.
 
     Gives the run as read back from it. Raises MergeRefused where `out` exists, or a result's folder lies outside its
     run; RunUnreadable for figures too large to sum up.
@@ -57,6 +59,7 @@ def write_merged(parts: Parts, out: Path) -> SavedRun:
     merged = load_run(out)
     summary = merged.summary()
     write_summary(out, summary)
+    write_markdown(out, summary, merged.results)
     write_junit(out / JUNIT_NAME, merged.results, summary, parts.cases)
     return merged
 

@@ -171,6 +171,7 @@ class RunReporter:
         from pytest_voicebench.result_files import RunUnreadable
         from pytest_voicebench.saved_run import load_run
         from pytest_voicebench.writers.junit import run_properties
+        from pytest_voicebench.writers.markdown import write_markdown
         from pytest_voicebench.writers.summary_json import SUMMARY_NAME, write_summary
 
         folder = run_folder(self.config).path
@@ -181,6 +182,7 @@ class RunReporter:
             self.results, self.summary = run.results, run.summary()
             add_run_properties(self.config, run_properties(self.summary))
             write_summary(folder, self.summary)
+            write_markdown(folder, self.summary, run.results)
             self.compared = self._compared(run)
         except RunUnreadable as error:
             self.trouble.append(str(error))

@@ -38,7 +38,7 @@ def short_header_lines(summary: Summary, *, width: int, paint: Paint) -> list[st
     Notices that do not fit are counted; `header_lines` has them all.
     """
     title = f"{_title(summary)}, judge: {summary.header.get('judge') or 'none'}"
-    stimulus, *notices = _notices(summary)
+    stimulus, *notices = notices_of(summary)
     items = f"{'items':<{LABEL_WIDTH}}{outcomes_text(summary.counts, with_kinds=True)}"
     agents = "; ".join(_short_agent_text(agent, summary.header) for agent in summary.agents)
     facts = [items, *_in_two("agent", agents, width)] if agents else [items]
@@ -62,7 +62,7 @@ def official_header_lines(summary: Summary, *, width: int, paint: Paint) -> list
 def _head_lines(summary: Summary, width: int, paint: Paint) -> list[str]:
     """Title and notices, whole."""
     lines = [paint(line, "bold") for line in _broken(_title(summary), width)]
-    return lines + [paint(line, "yellow") for notice in _notices(summary) for line in _broken(notice, width)]
+    return lines + [paint(line, "yellow") for notice in notices_of(summary) for line in _broken(notice, width)]
 
 
 def official_rules(summary: Summary) -> str:
@@ -138,7 +138,7 @@ def _title(summary: Summary) -> str:
     return "voicebench: " + ", ".join([" + ".join(summary.suites) or "no suite", scored, *run])
 
 
-def _notices(summary: Summary) -> list[str]:
+def notices_of(summary: Summary) -> list[str]:
     """The stimulus first, whatever it is, then what else must be known before a figure is read."""
     comparable = "" if summary.stimulus == "human" else f" - {NOT_COMPARABLE}"
     others = [notice for notice in summary.notices if NOT_COMPARABLE not in notice]

@@ -17,12 +17,24 @@ from suites_for_pytest import (
     write_suite,
 )
 
-from pytest_voicebench.plan import read_plan
+from pytest_voicebench.commands import compare
+from pytest_voicebench.plan import completed, read_plan
 from pytest_voicebench.plugin.trials import interleave
 from pytest_voicebench.result_files import read_results
+from tests.servers.openai_script import Call, Say, Script, recite
+from tests.servers.openai_server import openai_server
 
 WAYS = [("-p", "no:xdist"), ("-n", "0"), ("-n", "2")]
 TWICE = "--voicebench-trials=2"
+
+AGAIN = """
+def again(self, seen=[]):
+    if not seen:
+        seen.append(1)
+        raise ConnectionError("nobody")
+Flaky.again = again
+"""
+CALL = Call("search_flights", '{"destination": "Milan", "date": "2026-06-03"}')
 
 ALL = ["travel_01-1", "travel_02-1", "finance_01-1", "travel_01-2", "travel_02-2", "finance_01-2"]
 
@@ -139,6 +151,57 @@ def test_two_agents_with_trials_are_judged_again_each_by_its_own(pytester, run):
     assert len(before) == 4
     run("--voicebench-rescore=latest")
     assert outcomes(pytester.path) == before
+
+
+def test_trials_are_held_ahead_of_their_items_where_several_conversations_are_held_at_once(tmp_path):
+    script = recite([CALL, Say(voice="reply")])
+    suites(tmp_path, "")
+    with openai_server(Script(), script) as double:
+        agent = (f"--agent=gpt-realtime,url={double.url}", "--voicebench-concurrency=3")
+        _, text = run_apart(tmp_path, *agent, TWICE, "-k", "travel_01 or travel_02", plugins=())
+        assert len(double.sessions) == 4, text
+    assert outcomes(tmp_path) == {
+        f"{name}-{trial}": ("passed", None) for trial in (1, 2) for name in ("travel_01", "travel_02")
+    }
+
+
+def test_a_run_costs_as_much_more_as_there_are_trials(tmp_path):
+    suites(tmp_path, "")
+    price = "- {agent: gpt-realtime, date: 2026-01-31, source: mine, per_minute: 0.0625, step_s: 3600}\n"
+    (tmp_path / "prices.yaml").write_text(price)
+    with openai_server(Script(), recite([CALL, Say(voice="reply")])) as double:
+        options = (
+            f"--agent=gpt-realtime,url={double.url}",
+            "--voicebench-prices=prices.yaml",
+            "--voicebench-max-usd=4",
+        )
+        _, text = run_apart(tmp_path, *options, TWICE, "-k", "travel_01", "-p", "no:xdist", plugins=())
+        assert len(double.sessions) == 1
+    assert "estimate 7.50 USD of at most 4 for 2 conversations" in text
+    assert list(outcomes(tmp_path).values()) == [("passed", None), ("not_run", None)]
+
+
+def test_two_runs_with_trials_are_compared_trial_by_trial(pytester, run, capsys):
+    suites(pytester.path)
+    run(TWICE)
+    first = latest_run(pytester.path)
+    run(TWICE, "-k", "travel")
+    capsys.readouterr()
+    assert compare.run([str(first), str(latest_run(pytester.path))]) == 1
+    told = capsys.readouterr().out
+    assert "4 items compared: 4 are the same" in told
+    assert "finance_01-1, finance_01-2" in told
+
+
+def test_reruns_are_attempts_of_a_trial(tmp_path):
+    suites(tmp_path, FLAKY.replace('raise ConnectionError("nobody")', "self.again()") + AGAIN)
+    status, text = run_apart(tmp_path, TWICE, "-k", "finance_01", "--reruns=1", plugins=("pytest_rerunfailures",))
+    assert status == 0, text
+    rows = completed(read_plan(latest_run(tmp_path)), read_results(latest_run(tmp_path)).results)
+    assert [(row.trial, row.outcome, row.attempts) for row in rows] == [
+        (1, "passed", ("error", "passed")),
+        (2, "passed", ()),
+    ]
 
 
 def test_all_of_one_trial_stand_before_the_next_and_others_stay_where_they_are():

@@ -145,7 +145,8 @@ def _matched(before: SavedRun, after: SavedRun) -> list[tuple[Result, Result]]:
     """The items that are one and the same in both runs, in the order of the first.
 
     By id first. The ids of a run of several agents begin with the agent, those of several speakers end with the
-    speaker: what is left is matched by scenario and speaker, where no more than one of each run can be meant.
+    speaker or the trial: what is left is matched by scenario, speaker and trial, where no more than one of each run can
+    be meant.
     """
     several = any(len(agents_of(run)) > 1 for run in (before, after))
 
@@ -155,7 +156,7 @@ def _matched(before: SavedRun, after: SavedRun) -> list[tuple[Result, Result]]:
     found = _by(lambda r: (r.item_id, agent(r)), before.results, after.results)
     met = {id(row) for pair in found for row in pair}
     left = [[row for row in run.results if id(row) not in met] for run in (before, after)]
-    found += _by(lambda r: (r.facts.scenario_id, r.facts.speaker, agent(r)), *left)
+    found += _by(lambda r: (r.facts.scenario_id, r.facts.speaker, r.trial, agent(r)), *left)
     place = {id(row): number for number, row in enumerate(before.results)}
     return sorted(found, key=lambda pair: place[id(pair[0])])
 

@@ -152,6 +152,7 @@ class _Duplex:
             today=suite.today,
             documents=suite.documents,
             log=self.log,
+            trial=self.scenario.trial or 1,
         )
         try:
             return await connected(self.agent, setup, gate=self.gate, log=self.log, clock=self.clock)

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from pytest_voicebench.conversation import AgentInfo
-from pytest_voicebench.files import link_or_copy
-from pytest_voicebench.judgement_files import write_judgements
-from pytest_voicebench.plan import UNKNOWN_AGENT, write_plan
+from pytest_voicebench.merged_folder import MergeRefused, Parts, write_merged
+from pytest_voicebench.plan import UNKNOWN_AGENT
 from pytest_voicebench.result import Result
-from pytest_voicebench.result_files import RunUnreadable, folder_of, save_result
-from pytest_voicebench.saved_run import SavedRun, load_run
-from pytest_voicebench.writers.junit import JUNIT_NAME, write_junit
-from pytest_voicebench.writers.summary_json import write_summary
+from pytest_voicebench.saved_run import SavedRun
+
+__all__ = ["Merge", "MergeRefused", "Replacement", "lay_over", "merge_text", "write_merge"]
 
 VALID = ("passed", "failed")
 MOST_NAMES = 5
-
-
-class MergeRefused(Exception):  # noqa: N818 - says what is the case, for a person
-    """Runs whose results must not stand in one table; one line that says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +53,8 @@ def lay_over(run: SavedRun, rerun: SavedRun) -> Merge:
         raise MergeRefused(f"{rerun.folder}: {run.name} cannot be laid over a run of the same name")
     reruns = {result.item_id: result for result in rerun.results if result.outcome != "not_run"}
     _check_items(run, rerun, reruns)
-    _check_same_scores(run, rerun)
+    check_same_scores(run, rerun)
+    check_same_mode(run, rerun)
     results, laid = [], []
     for result in run.results:
         new = reruns.get(result.item_id)
@@ -92,16 +86,16 @@ def _check_items(run: SavedRun, rerun: SavedRun, reruns: Mapping[str, Result]) -
     old = {result.item_id: result for result in run.results}
     unknown = [item_id for item_id in reruns if item_id not in old]
     if unknown:
-        raise MergeRefused(f"{rerun.folder}: has items that {run.name} lacks: {_some(unknown)}")
+        raise MergeRefused(f"{rerun.folder}: has items that {run.name} lacks: {some(unknown)}")
     pairs = [(old[item_id], new) for item_id, new in reruns.items()]
     changed = [new.item_id for before, new in pairs if not _same_scenario(before, new)]
     if changed:
         raise MergeRefused(
-            f"{rerun.folder}: scenarios changed since {run.name} (their hashes differ or are missing): {_some(changed)}"
+            f"{rerun.folder}: scenarios changed since {run.name} (their hashes differ or are missing): {some(changed)}"
         )
     for before, new in pairs:
         if UNKNOWN_AGENT not in (before.agent, new.agent) and before.agent != new.agent:
-            difference = _agent_difference(before.agent, new.agent)
+            difference = agent_difference(before.agent, new.agent)
             raise MergeRefused(f"{rerun.folder}: {new.item_id}: not the agent of {run.name}: {difference}")
 
 
@@ -110,7 +104,8 @@ def _same_scenario(old: Result, new: Result) -> bool:
     return hashes[0] == hashes[1] and all(hashes[0])
 
 
-def _agent_difference(old: AgentInfo, new: AgentInfo) -> str:
+def agent_difference(old: AgentInfo, new: AgentInfo) -> str:
+    """What is not the same, as `model 'b' instead of 'a'`."""
     differing = [
         f"{f.name} {getattr(new, f.name)!r} instead of {getattr(old, f.name)!r}"
         for f in fields(AgentInfo)
@@ -119,7 +114,8 @@ def _agent_difference(old: AgentInfo, new: AgentInfo) -> str:
     return ", ".join(differing)
 
 
-def _check_same_scores(run: SavedRun, rerun: SavedRun) -> None:
+def check_same_scores(run: SavedRun, rerun: SavedRun) -> None:
+    """Raise MergeRefused where another score set, or another version of it, made the results."""
     sets = [
         {(r.scorecard.score_set, r.scorecard.version) for r in saved.results if r.scorecard is not None}
         for saved in (run, rerun)
@@ -129,7 +125,21 @@ def _check_same_scores(run: SavedRun, rerun: SavedRun) -> None:
         raise MergeRefused(f"{rerun.folder}: scores {names[1]}, but {run.name} has {names[0]}")
 
 
-def _some(names: Sequence[str]) -> str:
+def check_same_mode(run: SavedRun, other: SavedRun) -> None:
+    """Raise MergeRefused where one run held conversations and the other judged saved ones again, or was imported."""
+    if mode_of(run) != mode_of(other):
+        raise MergeRefused(f"{other.folder}: {mode_of(other)}, but {run.name} is {mode_of(run)}: never one table")
+
+
+def mode_of(run: SavedRun) -> str:
+    """How the run came by its conversations: `live`, `rescored`, or `imported`."""
+    if run.header.get("rescored_from"):
+        return "rescored"
+    return "imported" if run.header.get("imported") else "live"
+
+
+def some(names: Sequence[str]) -> str:
+    """The first five names, and how many more there are."""
     left = len(names) - MOST_NAMES
     return ", ".join(names[:MOST_NAMES]) + (f" and {left} more" if left > 0 else "")
 
@@ -142,53 +152,13 @@ def merge_text(merge: Merge, run: SavedRun, rerun: SavedRun) -> str:
 
 
 def write_merge(merge: Merge, run: SavedRun, rerun: SavedRun, out: Path) -> SavedRun:
-    """A run folder that stands alone: plan, results, evidence (hard links where possible), what judges said of each
-    result taken, summary.json, junit.xml.
-
-    Gives the run as read back from it. Raises MergeRefused where `out` exists, or a result's folder lies outside its
-    run.
-    """
+    """A run folder that stands alone (see `write_merged`, which says what it raises), as read back from it; what judges
+    said comes with each result."""
     taken = {item.item_id for item in merge.laid if item.taken}
-    evidence = [
-        _evidence(rerun.folder if result.item_id in taken else run.folder, result)
-        for result in merge.results
-        if result.folder
-    ]
-    try:
-        out.mkdir(parents=True)
-    except FileExistsError:
-        raise MergeRefused(f"{out}: exists already; give another folder with --out") from None
     header = {**run.header, "run": out.name, "merged": merge_text(merge, run, rerun)}
-    write_plan(out, replace(run.plan, header=header))
-    _link(evidence, out)
-    for result in merge.results:
-        if result.outcome != "not_run":
-            save_result(out, result)
     judgements = [
         *(j for j in run.judgements if j.item_id not in taken),
         *(j for j in rerun.judgements if j.item_id in taken),
     ]
-    if judgements:
-        write_judgements(out, judgements)
-    merged = load_run(out)
-    summary = merged.summary()
-    write_summary(out, summary)
-    write_junit(out / JUNIT_NAME, merged.results, summary)
-    return merged
-
-
-def _evidence(run_folder: Path, result: Result) -> tuple[Path, str]:
-    try:
-        return folder_of(run_folder, result), result.folder or ""
-    except RunUnreadable as error:
-        raise MergeRefused(str(error)) from None
-
-
-def _link(evidence: Iterable[tuple[Path, str]], out: Path) -> None:
-    for source, folder in evidence:
-        if source.is_dir():
-            shutil.copytree(source, out / folder, copy_function=_linked, dirs_exist_ok=True)
-
-
-def _linked(source: str, target: str) -> None:
-    link_or_copy(Path(source), Path(target))
+    rows = [(result, rerun if result.item_id in taken else run) for result in merge.results]
+    return write_merged(Parts(plan=replace(run.plan, header=header), rows=rows, judgements=judgements), out)

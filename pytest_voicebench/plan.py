@@ -13,6 +13,7 @@ from pytest_voicebench.codec import dump_json, parse_json
 from pytest_voicebench.conversation import AgentInfo
 from pytest_voicebench.files import read_file, write_atomically
 from pytest_voicebench.result import Facts, Result
+from pytest_voicebench.sharding import Shard
 
 PLAN_NAME = "plan.json"
 
@@ -26,13 +27,20 @@ Json = Any
 class Plan:
     """The items selected, in order, each as a Result with outcome `not_run`; `collected` counts the others too.
 
-    `header` says how the run was made (name, time, versions, command) and heads its summary.
+    `header` says how the run was made (name, time, versions, command) and heads its summary. `shard` says which part of
+    a selection `items` are, None where they are all of it.
     """
 
     collected: int
     items: tuple[Result, ...]
     header: Mapping[str, Json] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
+    shard: Shard | None = None
+
+    @property
+    def selection(self) -> tuple[Result, ...]:
+        """The items of all shards."""
+        return self.items if self.shard is None else self.shard.selection
 
 
 def write_plan(run_folder: Path, plan: Plan) -> None:

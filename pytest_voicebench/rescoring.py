@@ -41,10 +41,10 @@ class RecordedRun:
 
     def labels(self, scenarios: Iterable[Scenario]) -> tuple[str, ...]:
         """What stands before the scenarios' own ids in the run's ids, in its order; nothing where one agent ran."""
-        ids = {(s.suite.name, s.id, s.speaker.id if s.speaker else None): s.item_id for s in scenarios}
+        ids = {(s.suite.name, s.id, s.speaker.id if s.speaker else None, s.trial): s.item_id for s in scenarios}
         found: dict[str, None] = {}
-        for row in self.items.values():
-            own = ids.get((row.facts.suite, row.facts.scenario_id, row.facts.speaker))
+        for row in self.saved.plan.selection:
+            own = ids.get((row.facts.suite, row.facts.scenario_id, row.facts.speaker, row.trial))
             if own is not None and row.item_id.endswith(f"-{own}"):
                 found[row.item_id.removesuffix(f"-{own}")] = None
         return tuple(found)

@@ -43,7 +43,7 @@ class Result:
 
     `scorecard` is None unless the outcome is passed or failed. `official` is given wherever a conversation was held,
     also where the outcome is an error: the official scripts score whatever is there. `folder` is relative to the run
-    folder.
+    folder. `trial` counts from 1; None in a run without trials.
     `transcript_source` says on whose words for the agent's voice a score like `mentions` rests; `words_dropped` is None
     where no recogniser listened. `usage` is the provider's, and `session_s` where there was a session. `usd` is what it
     cost (of several attempts: all of them); None where there was no session, and where `usd_unknown` says why nobody
@@ -70,3 +70,4 @@ class Result:
     official: OfficialCard | None = None
     usd: float | None = None
     usd_unknown: str | None = None
+    trial: int | None = None

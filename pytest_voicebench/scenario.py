@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -151,7 +151,8 @@ class SuiteInfo:
 class Scenario:
     """One item: a scenario spoken by one speaker.
 
-    `id` is the scenario's, `item_id` adds the speaker where the scenario has several. `steps` is empty when
+    `id` is the scenario's, `item_id` adds the speaker where the scenario has several, and the trial where there are
+    any: `trial` counts from 1, None without. All trials say the same. `steps` is empty when
     `generator` names a function `module:function` in the suite's folder that yields steps at run time.
     `sha256` covers everything that shapes the conversation (stimulus, tools, instructions), `expect_sha256` the rest.
     `state_rollback` (the request takes something back) and `latency_profile` are labels of the official release.
@@ -178,11 +179,20 @@ class Scenario:
     max_duration_s: float | None = None
     state_rollback: bool = False
     latency_profile: str | None = None
+    trial: int | None = None
 
     @property
     def stimulus_text(self) -> str:
         """All that the user says, one step a line."""
         return "\n".join(s.text for s in self.steps if s.text)
+
+
+def in_trials(scenario: Scenario, trials: int) -> tuple[Scenario, ...]:
+    """The scenario once for each of so many trials, `travel_19-1`, `travel_19-2`; as it is for one."""
+    if trials == 1:
+        return (scenario,)
+    numbers = range(1, trials + 1)
+    return tuple(replace(scenario, item_id=f"{scenario.item_id}-{number}", trial=number) for number in numbers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

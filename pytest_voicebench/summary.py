@@ -10,6 +10,7 @@ from pytest_voicebench.decisions import BaselineComparison, GateResult
 from pytest_voicebench.judgement import Judge
 from pytest_voicebench.official_summary import OfficialJudgedAgent, OfficialSummary
 from pytest_voicebench.timeline import RATE_HZ
+from pytest_voicebench.trial_summary import TrialSummary
 
 Json = Any
 
@@ -18,7 +19,11 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
-    """k of n, with the 95 % Wilson interval; `value`, `low` and `high` are None for n = 0."""
+    """k of n, with the 95 % Wilson interval; `value`, `low` and `high` are None for n = 0.
+
+    That interval takes the n for independent. Trials of one scenario are not: in a run with trials it goes by scenario
+    (stats.clustered_interval). Two speakers of one scenario count as independent in a run without trials.
+    """
 
     value: float | None
     k: int
@@ -104,7 +109,8 @@ class Scores:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioMeans:
-    """Means over scenarios of each scenario's mean over its recordings, so that two speakers do not weigh double."""
+    """Means over scenarios of each scenario's mean over its recordings and trials, so that two speakers do not weigh
+    double."""
 
     pass_at_1: Mean
     f1: Mean
@@ -197,7 +203,7 @@ class AgentSummary:
     An item counts in every disfluency it carries, and under "none" where it carries none. `transcript_sources`: of how
     many valid items the agent's words were its own text (provider) or recognised, at least in part; items without words
     are in neither. `words_dropped`: recognised outside detected speech; None where no recogniser listened. `input_hz`:
-    the rate to which the user's recordings were brought for this agent.
+    the rate to which the user's recordings were brought for this agent. `trials` is None in a run without trials.
     """
 
     name: str
@@ -219,6 +225,7 @@ class AgentSummary:
     words_dropped: int | None = None
     input_hz: int = RATE_HZ
     cost: Cost = field(default_factory=Cost)
+    trials: TrialSummary | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,7 +243,8 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedScore:
-    """A figure that rests on a judge: the mean of n judged items, with the Wilson interval where each counts 0 or 1.
+    """A figure that rests on a judge: the mean of n judged items, with the Wilson interval where each counts 0 or 1,
+    trials as so many items.
 
     `asked` and `unjudged` count questions. `least` and `most` are the figure over all items were every unjudged
     question answered badly, or well. `withheld` is the reason why there is no figure though some was judged: value, low

@@ -130,6 +130,28 @@ def write_conftest(folder: Path, text: str = "") -> None:
     (folder / "conftest.py").write_text(OWN_AGENT.format(tests=str(Path(__file__).parent)) + textwrap.dedent(text))
 
 
+FLAKY = """
+from pytest_voicebench.agents import simulated
+from pytest_voicebench.conversation import AgentInfo
+
+class Flaky:
+    info = AgentInfo(name="flaky", clock="virtual")
+    def __init__(self, scenario):
+        self.at = scenario.id, scenario.trial
+        silent = self.at in (("travel_02", 2), ("travel_02", None))
+        self.inner = simulated.build(scenario, behaviour="no_op" if silent else "oracle")
+    def connect(self, setup):
+        if self.at in (("finance_01", 1), ("finance_01", None)): raise ConnectionError("nobody")
+        return self.inner.connect(setup)
+
+@pytest.fixture
+def agent(scenario):
+    return Flaky(scenario)
+"""
+"""For a conftest.py: travel_01 passes, travel_02 fails unless it is its first trial, finance_01 has an error unless it
+is its second."""
+
+
 def plugin_arguments(*others: str) -> list[str]:
     """What loads the plugin, pytest-asyncio and the others named: nothing else that is installed is loaded here."""
     names = ["pytest_asyncio.plugin", "pytest_voicebench.plugin", *others]

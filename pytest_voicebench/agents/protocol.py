@@ -60,7 +60,8 @@ class AgentAbsent(Exception):  # noqa: N818 - names the outcome
 class Setup:
     """What an agent is told before the conversation. It never holds the scenario.
 
-    `log` takes what goes over the wire, failed connections included; it becomes the item's events.jsonl.
+    `trial` counts from 1 where the same is asked several times: an agent with a declared seed draws from another stream
+    in each. `log` takes what goes over the wire, failed connections included; it becomes the item's events.jsonl.
     """
 
     conversation_id: str
@@ -69,6 +70,7 @@ class Setup:
     today: date
     documents: tuple[str, ...] = ()
     log: WireLog | None = field(default=None, repr=False, compare=False)
+    trial: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

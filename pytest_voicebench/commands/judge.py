@@ -16,6 +16,7 @@ from pytest_voicebench.judging.settings import JudgeSettingsError, endpoint_of, 
 from pytest_voicebench.judging.stage import judge_run
 from pytest_voicebench.result_files import RunUnreadable, find_run
 from pytest_voicebench.saved_run import load_run
+from pytest_voicebench.writers.markdown import write_markdown
 from pytest_voicebench.writers.plain_text import one_line
 from pytest_voicebench.writers.summary_json import write_summary
 
@@ -44,6 +45,7 @@ def run(argv: list[str]) -> int:
         judged = load_run(saved.folder)
         summary = judged.summary()
         write_summary(saved.folder, summary)
+        write_markdown(saved.folder, summary, judged.results)
     except (JudgeSettingsError, RunUnreadable, CodecError, OSError) as error:
         print(one_line(f"judge: {error}"), file=sys.stderr)
         return 2

@@ -1,4 +1,4 @@
-"""`merge RUN --replace RERUN`: lay a rerun of some items over a run of all, and say which came from where."""
+"""`merge RUN...`: shards joined to one run; `merge RUN --replace RERUN`: a rerun of some items laid over a run."""
 
 from __future__ import annotations
 
@@ -8,35 +8,83 @@ from pathlib import Path
 
 from pytest_voicebench.codec import CodecError
 from pytest_voicebench.commands.report import print_tables
+from pytest_voicebench.joining import join, join_text, refuse_holes, write_joined
 from pytest_voicebench.merging import Merge, MergeRefused, lay_over, merge_text, write_merge
 from pytest_voicebench.result_files import RunUnreadable, find_run, mark_latest_in
 from pytest_voicebench.saved_run import SavedRun, load_run
+from pytest_voicebench.summary import Summary
 from pytest_voicebench.writers.plain_text import encodable, one_line
+
+DESCRIPTION = """
+Without --replace: RUN... are the shards of one run (--voicebench-shard), which become one run. Exit status 0: every
+item passed or was skipped, 1: something did not, as pytest's would be; 2: refused, because a shard or an item is
+missing, is there twice, or is of another run. With --replace: the results of a rerun take the place of the run's, and
+the exit status is 0, or 2 where that is refused.
+"""
 
 
 def run(argv: list[str]) -> int:
-    """Write the merged run's folder and print what was taken, then its tables (0); 2 with one line if refused."""
-    parser = argparse.ArgumentParser(prog="python -m pytest_voicebench merge", description=__doc__)
-    parser.add_argument("run", metavar="RUN", help="the whole run: its folder, its name, or `latest`")
-    parser.add_argument("--replace", required=True, metavar="RERUN", help="the rerun whose results take precedence")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="the merged run's folder (default: RUN+RERUN)")
+    """Write the merged run's folder, say what came from where, print its tables; exit status as `DESCRIPTION` says."""
+    parser = argparse.ArgumentParser(prog="python -m pytest_voicebench merge", description=DESCRIPTION)
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="a run: its folder, its name, or `latest`")
+    parser.add_argument("--replace", metavar="RERUN", help="lay this rerun over the one RUN")
+    parser.add_argument("--allow-partial", action="store_true", help="merge even if shards or items are missing")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="the merged run's folder (default: after the runs)")
     parser.add_argument("--reports", type=Path, default=Path("reports"), help="where runs are (default: reports)")
     options = parser.parse_args(argv)
+    if options.replace and len(options.runs) > 1:
+        parser.error("--replace lays a rerun over one RUN")
+    if options.replace and options.allow_partial:
+        parser.error("--allow-partial is for shards, not for --replace")
     try:
-        saved = load_run(find_run(options.run, options.reports))
-        rerun = load_run(find_run(options.replace, options.reports))
-        merge = lay_over(saved, rerun)
-        out = options.out or saved.folder.resolve().parent / f"{saved.name}+{rerun.name}"
-        merged = write_merge(merge, saved, rerun, out)
-        mark_latest_in(options.reports, out)
+        runs = [load_run(find_run(name, options.reports)) for name in options.runs]
+        return _replace(runs[0], options) if options.replace else _join(runs, options)
     except (RunUnreadable, MergeRefused, CodecError, OSError) as error:
         print(one_line(f"merge: {error}"), file=sys.stderr)
         return 2
-    for note in (*saved.notes, *rerun.notes):
-        print(one_line(f"note: {note}"), file=sys.stderr)
+
+
+def _join(runs: list[SavedRun], options: argparse.Namespace) -> int:
+    joined = join(runs)
+    if not options.allow_partial:
+        refuse_holes(joined)
+    first, *others = joined.shards
+    out = options.out or first.folder.resolve().parent / f"{first.name}+{len(others)}"
+    merged = write_joined(joined, out)
+    mark_latest_in(options.reports, out)
+    for run in joined.shards:
+        _print_notes(run)
+    for line in (*joined.holes, *joined.cautions):
+        print(one_line(f"note: {line}"), file=sys.stderr)
+    _print([join_text(joined), f"written to {out}", ""])
+    summary = merged.summary()
+    print_tables(summary)
+    return status_of(summary, partial=options.allow_partial)
+
+
+def status_of(summary: Summary, *, partial: bool) -> int:
+    """What pytest's exit status would have been: 1 where an item failed or was an error, or did not run and `partial`
+    does not allow that."""
+    counts = summary.counts
+    return int(bool(counts.failed or counts.error or (counts.not_run and not partial)))
+
+
+def _replace(saved: SavedRun, options: argparse.Namespace) -> int:
+    rerun = load_run(find_run(options.replace, options.reports))
+    merge = lay_over(saved, rerun)
+    out = options.out or saved.folder.resolve().parent / f"{saved.name}+{rerun.name}"
+    merged = write_merge(merge, saved, rerun, out)
+    mark_latest_in(options.reports, out)
+    _print_notes(saved)
+    _print_notes(rerun)
     _print_merge(merge, saved, rerun, out)
     print_tables(merged.summary())
     return 0
+
+
+def _print_notes(run: SavedRun) -> None:
+    for note in run.notes:
+        print(one_line(f"note: {note}"), file=sys.stderr)
 
 
 def _print_merge(merge: Merge, saved: SavedRun, rerun: SavedRun, out: Path) -> None:
@@ -45,6 +93,9 @@ def _print_merge(merge: Merge, saved: SavedRun, rerun: SavedRun, out: Path) -> N
     for item in merge.laid:
         kept = "" if item.taken else f"  (kept that of {saved.name}: the rerun measured nothing)"
         lines.append(f"  {item.item_id}: {item.before} -> {item.after}{kept}")
-    lines += [f"all other items come from {saved.name}", f"written to {out}", ""]
+    _print([*lines, f"all other items come from {saved.name}", f"written to {out}", ""])
+
+
+def _print(lines: list[str]) -> None:
     for line in lines:
         print(encodable(one_line(line), sys.stdout.encoding))

@@ -1,4 +1,4 @@
-"""`report [RUN]`: a run's tables again, computed anew from what its folder holds."""
+"""`report [RUN]`: a run's tables again, and its summary.md, computed anew from what its folder holds."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import os
 import shutil
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from pytest_voicebench.codec import CodecError, dump_json
 from pytest_voicebench.result_files import RunUnreadable, find_run
 from pytest_voicebench.saved_run import load_run
 from pytest_voicebench.summary import Summary
+from pytest_voicebench.writers.markdown import write_markdown
 from pytest_voicebench.writers.official_tables import render_official
 from pytest_voicebench.writers.plain_text import encodable, one_line
 from pytest_voicebench.writers.summary_json import summary_bytes
@@ -20,7 +22,8 @@ from pytest_voicebench.writers.terminal import render
 
 
 def run(argv: list[str]) -> int:
-    """Print the tables, or with `--json` summary.json (exit status 0); 2 with one line where the run is unreadable."""
+    """Print the tables, or with `--json` summary.json, and write summary.md anew (exit status 0); 2 with one line where
+    the run is unreadable."""
     parser = argparse.ArgumentParser(prog="python -m pytest_voicebench report", description=__doc__)
     parser.add_argument("run", nargs="?", default="latest", metavar="RUN", help="a run's folder, its name, or `latest`")
     parser.add_argument("--json", action="store_true", help="print summary.json instead of tables")
@@ -35,6 +38,8 @@ def run(argv: list[str]) -> int:
         saved = load_run(find_run(options.run, options.reports))
         summary = saved.summary()
         data = report_bytes(summary, options.scores)
+        with suppress(OSError):  # a run may lie where nobody can write
+            write_markdown(saved.folder, summary, saved.results)
     except (RunUnreadable, CodecError, OverflowError) as error:
         print(one_line(f"report: {error}"), file=sys.stderr)
         return 2

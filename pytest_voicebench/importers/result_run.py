@@ -34,6 +34,7 @@ from pytest_voicebench.scenario import Scenario, Speaker, Suite
 from pytest_voicebench.scoring import RULES, score
 from pytest_voicebench.validity import measurement_problems
 from pytest_voicebench.writers.junit import JUNIT_NAME, write_junit
+from pytest_voicebench.writers.markdown import write_markdown
 from pytest_voicebench.writers.summary_json import write_summary
 
 _MOST_DEPTH = 3  # folders below the release in which a second result of an item is looked for
@@ -136,6 +137,7 @@ def _write_run(
     run = load_run(stage)
     summary = run.summary()
     write_summary(stage, summary)
+    write_markdown(stage, summary, run.results)
     write_junit(stage / JUNIT_NAME, run.results, summary)
 
 

@@ -51,6 +51,14 @@ def pytest_configure(config: pytest.Config) -> None:
         check_admission(config)
         budget(config)
     options.check_agents(config)
+    if config.getoption("voicebench_trials") or config.getini("voicebench_trials"):
+        from pytest_voicebench.plugin.trials import trials
+
+        trials(config)
+    if config.getoption("voicebench_shard") is not None:
+        from pytest_voicebench.plugin.sharding import shard_asked
+
+        shard_asked(config)
     if options.concurrency(config) > 1:
         from pytest_voicebench.plugin.ahead import check_concurrency
 

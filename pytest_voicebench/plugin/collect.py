@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_voicebench.plugin.options import LABEL, agent_specs, rescored_run
+from pytest_voicebench.plugin.trials import trials
 
 if TYPE_CHECKING:
     from pytest_voicebench.scenario import Scenario, Suite
@@ -101,7 +102,7 @@ def suite_module(suite: Suite) -> ModuleType:
 def parametrize(metafunc: pytest.Metafunc) -> None:
     """Give a test its scenarios: those of its suite file, or those that its `voicebench` markers name.
 
-    Where several agents are asked for, it runs with each.
+    Where several agents are asked for, it runs with each; where trials are, with each scenario so often.
     """
     parent = metafunc.definition.getparent(SuiteFile)
     marks = list(metafunc.definition.iter_markers("voicebench"))
@@ -111,8 +112,15 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
         scenarios = parent.suite.scenarios
     else:
         scenarios = tuple(s for m in marks for s in _scenarios(metafunc.config.rootpath, *m.args))
+    scenarios = _in_trials(scenarios, metafunc.config)
     _parametrize_agents(metafunc, scenarios)
     metafunc.parametrize(NAME, [parameter(s, metafunc.config) for s in scenarios])
+
+
+def _in_trials(scenarios: Sequence[Scenario], config: pytest.Config) -> tuple[Scenario, ...]:
+    from pytest_voicebench.scenario import in_trials
+
+    return tuple(trial for scenario in scenarios for trial in in_trials(scenario, trials(config)))
 
 
 def _parametrize_agents(metafunc: pytest.Metafunc, scenarios: Sequence[Scenario]) -> None:

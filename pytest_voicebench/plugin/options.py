@@ -60,6 +60,16 @@ RESUME_HELP = (
     "finish this interrupted run in its own folder: its folder, its name, or latest; what passed or failed stays, "
     "everything else is held; the suites and the agents must be the same"
 )
+TRIALS = "--voicebench-trials"
+TRIALS_HELP = (
+    "hold each scenario so many times, each an item of its own: pass^k, pass@k, and which scenarios are flaky "
+    "(default: 1)"
+)
+SHARD = "--voicebench-shard"
+SHARD_HELP = (
+    "hold this part of the selected items only, as in 3/8: parts of about the same time, on machines side by side; "
+    "`python -m pytest_voicebench merge` makes one run of them"
+)
 LABEL = "_voicebench_label"
 """The parameter that, where a run of several agents is rescored, names one of them as the run's ids do."""
 
@@ -87,6 +97,9 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption(WORDS, metavar="HOW", help=WORDS_HELP)
     _add_limits(group, parser)
     group.addoption(CONCURRENCY, metavar="N", help=CONCURRENCY_HELP)
+    group.addoption(TRIALS, metavar="K", help=TRIALS_HELP)
+    group.addoption(SHARD, metavar="NUMBER/COUNT", help=SHARD_HELP)
+    parser.addini("voicebench_trials", f"what {TRIALS} says where it is not given", default="")
     parser.addini("voicebench_concurrency", f"what {CONCURRENCY} says where it is not given", default="")
     parser.addini("voicebench_words", "what --voicebench-words says where it is not given", default="")
     parser.addini("voicebench_suites", "globs of suite files, from the root directory", "args", DEFAULT_SUITES)

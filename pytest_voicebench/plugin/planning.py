@@ -19,13 +19,18 @@ from pytest_voicebench.plugin.options import LABEL, agent_specs, agents_given, c
 from pytest_voicebench.plugin.resume import begun
 from pytest_voicebench.plugin.run import shipped_agent
 from pytest_voicebench.plugin.run_folder import run_folder
+from pytest_voicebench.plugin.sharding import earlier_shard, shard_asked
+from pytest_voicebench.plugin.trials import trials
 from pytest_voicebench.plugin.words import words_text
+from pytest_voicebench.sharding import shard_of, shard_text
 
 if TYPE_CHECKING:
     from pytest_voicebench.agents.naming import AgentSpec
     from pytest_voicebench.conversation import AgentInfo
     from pytest_voicebench.plan import Plan
+    from pytest_voicebench.result import Result
     from pytest_voicebench.scenario import Scenario
+    from pytest_voicebench.sharding import Shard
 
 
 def is_scenario(item: pytest.Item) -> bool:
@@ -78,15 +83,57 @@ def is_ours(fixture: Any) -> bool:
     return bool(fixture.func.__module__ == shipped_agent.__module__)
 
 
-def make_plan(items: Sequence[pytest.Item], collected: int) -> Plan:
-    """The items as planned, each with the agent that will run it where that is known. Raises pytest.UsageError."""
-    from pytest_voicebench.plan import UNKNOWN_AGENT, Plan
+def make_plan(items: Sequence[pytest.Item], collected: int, selected: Sequence[pytest.Item]) -> Plan:
+    """The items as planned, each with the agent that will run it where that is known. Raises pytest.UsageError.
+
+    `selected` are those of all shards; where there are none, they are the items.
+    """
+    from pytest_voicebench.plan import Plan
+
+    config = selected[0].config
+    rescored = rescored_run(config)
+    rows, infos, labels = _rows(selected, config)
+    ours = set(items)
+    own = [row for item, row in zip(selected, rows, strict=True) if item in ours]
+    called = [(labels[item], item) for item in items if item in labels]
+    if infos and config.getoption("voicebench_limit") and not config.getoption("collectonly"):
+        check_names(config, [shipped_agent(spec, scenario_of(selected[0]), config) for spec in agent_specs(config)])
+    header = {} if config.getoption("collectonly") else _header(config) | _planned_header(selected, infos, config)
+    shard = _shard(config, rows)
+    part = [shard_text(shard, len(own))] if shard is not None else []
+    return Plan(
+        collected=collected,
+        items=tuple(own),
+        header={**header, **({"shard": part[0]} if part else {})},
+        notices=(*part, *_notices(items), *_money(config, infos, called))
+        if rescored is None
+        else (*part, f"rescoring {rescored.name}: no agent is called"),
+        shard=shard,
+    )
+
+
+def _shard(config: pytest.Config, rows: Sequence[Result]) -> Shard | None:
+    """Which part of these items the run is; none where a shard is judged again, and not of the same selection."""
+    asked, earlier = shard_asked(config), earlier_shard(config)
+    if asked is None:
+        return None
+    if earlier is not None and {r.item_id for r in earlier.selection} != {r.item_id for r in rows}:
+        return None
+    return shard_of(*asked, rows)
+
+
+def _rows(
+    items: Sequence[pytest.Item], config: pytest.Config
+) -> tuple[list[Result], dict[str, AgentInfo], dict[pytest.Item, str]]:
+    """The items as results that have not run, what their agents say of themselves, and the label of each one's agent,
+    where it is one of ours."""
+    from pytest_voicebench.plan import UNKNOWN_AGENT
     from pytest_voicebench.result import Result
 
-    config = items[0].config
     rescored = rescored_run(config)
     infos: dict[str, AgentInfo] = {}
-    rows, called = [], []
+    rows: list[Result] = []
+    labels: dict[pytest.Item, str] = {}
     for item in items:
         agent = UNKNOWN_AGENT
         if rescored is not None:
@@ -96,19 +143,11 @@ def make_plan(items: Sequence[pytest.Item], collected: int) -> Plan:
             if spec.label not in infos:
                 infos[spec.label] = _info(spec, scenario_of(item), config)
             agent = _as_shown(infos[spec.label], spec, config)
-            called.append((spec.label, item))
+            labels[item] = spec.label
         facts = facts_of(scenario_of(item))
-        rows.append(Result(item_id=item_id(item), nodeid=item.nodeid, agent=agent, facts=facts, outcome="not_run"))
-    if infos and config.getoption("voicebench_limit") and not config.getoption("collectonly"):
-        check_names(config, [shipped_agent(spec, scenario_of(items[0]), config) for spec in agent_specs(config)])
-    return Plan(
-        collected=collected,
-        items=tuple(rows),
-        header={} if config.getoption("collectonly") else _header(config) | _planned_header(items, infos, config),
-        notices=(*_notices(items), *_money(config, infos, called))
-        if rescored is None
-        else (f"rescoring {rescored.name}: no agent is called",),
-    )
+        planned = Result(item_id=item_id(item), nodeid=item.nodeid, agent=agent, facts=facts, outcome="not_run")
+        rows.append(replace(planned, trial=scenario_of(item).trial))
+    return rows, infos, labels
 
 
 def _money(
@@ -178,6 +217,7 @@ def _header(config: pytest.Config) -> dict[str, Any]:
         "started_at": run_folder(config).started_at,
         "rules": dict(RULES),
         "workers": worker.get("workercount", 0),
+        **({"trials": number} if (number := trials(config)) > 1 else {}),
         **({"concurrency": most} if (most := concurrency(config)) > 1 and rescored is None else {}),
         **({"words": words} if (words := words_text(config)) else {}),
         "versions": {"python": sys.version.split()[0], **{name: _version(name) for name in packages}},

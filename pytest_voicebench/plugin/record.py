@@ -18,6 +18,8 @@ from pytest_voicebench.plugin.planning import is_scenario, make_plan, refuse_two
 from pytest_voicebench.plugin.resume import begin_attempts, planned_again
 from pytest_voicebench.plugin.run import AHEAD
 from pytest_voicebench.plugin.run_folder import run_folder
+from pytest_voicebench.plugin.sharding import of_this_shard, shard_asked
+from pytest_voicebench.plugin.trials import interleave
 from pytest_voicebench.writers.junit import PREFIX, item_properties, legal
 
 if TYPE_CHECKING:
@@ -32,12 +34,21 @@ class ItemRecorder:
         self.config = config
         self.collected = 0
         self.plan: Plan | None = None
+        self.selected: list[pytest.Item] = []
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Count before anything is deselected; refuse what cannot be meant."""
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None, object, object]:
+        """What comes before all others select, and what comes after all of them."""
+        self._before_selection(items)
+        selected = yield
+        self._take_shard(items)
+        return selected
+
+    def _before_selection(self, items: list[pytest.Item]) -> None:
+        """Count before anything is deselected; all of one trial before the next; refuse what cannot be meant."""
         ours = [item for item in items if is_scenario(item)]
         self.collected = len(ours)
+        interleave(items, [scenario_of(item).trial if is_scenario(item) else None for item in items])
         try:
             refuse_two_agents(ours)
             if ours and self.config.pluginmanager.hasplugin(AHEAD):
@@ -48,14 +59,24 @@ class ItemRecorder:
             items.clear()  # pytest ends the collection all the same, and nothing must be planned
             self._refuse(error)
 
+    def _take_shard(self, items: list[pytest.Item]) -> None:
+        """Leave the items of other shards out, as deselected ones; tests that are no scenarios stay."""
+        self.selected = [item for item in items if is_scenario(item)]
+        own = set(of_this_shard(self.selected, self.config))
+        others = [item for item in self.selected if item not in own]
+        if others:
+            self.config.hook.pytest_deselected(items=others)
+            left = set(others)
+            items[:] = [item for item in items if item not in left]
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Plan the run; the plan is on disk before the first item runs."""
         ours = [item for item in session.items if is_scenario(item)]
-        if not ours:
+        if not self.selected or (not ours and shard_asked(self.config) is None):
             return
         try:
-            asked = make_plan(ours, self.collected)
+            asked = make_plan(ours, self.collected, self.selected)
             self.plan = planned_again(self.config, asked)
             self._save_plan(session, self.plan)
         except pytest.UsageError as error:

@@ -162,6 +162,8 @@ class RunReporter:
         if exitstatus == pytest.ExitCode.INTERRUPTED:
             with suppress(OSError):
                 folder.stop_file.touch()
+        if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and self.plan.shard is not None:
+            session.exitstatus = pytest.ExitCode.OK  # there are more shards than items, and this one has none of them
         self._sum_up(interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
         self.trouble += look_alikes(self.looks)
         stopped = stopped_line(self.config, self.results)
@@ -177,6 +179,7 @@ class RunReporter:
         from pytest_voicebench.result_files import RunUnreadable
         from pytest_voicebench.saved_run import load_run
         from pytest_voicebench.writers.junit import run_properties
+        from pytest_voicebench.writers.markdown import write_markdown
         from pytest_voicebench.writers.summary_json import SUMMARY_NAME, write_summary
 
         folder = run_folder(self.config).path
@@ -187,6 +190,7 @@ class RunReporter:
             self.results, self.summary = run.results, run.summary()
             add_run_properties(self.config, run_properties(self.summary))
             write_summary(folder, self.summary)
+            write_markdown(folder, self.summary, run.results)
             self.compared = self._compared(run)
         except RunUnreadable as error:
             self.trouble.append(str(error))
@@ -290,8 +294,10 @@ def selection_lines(plan: Plan, config: pytest.Config) -> list[str]:
     }
     who = ", ".join(name + ("" if idle else f" ({clock} clock)") for name, clock in known.items())
     where = "" if idle else f", run {run_folder(config).shown}"
+    number = plan.header.get("trials", 1)
+    what = "scenarios" if number == 1 else f"items in {number} trials"
     line = (
-        f"voicebench: {len(plan.items)} of {plan.collected} scenarios selected, "
+        f"voicebench: {len(plan.items)} of {plan.collected} {what} selected, "
         f"agent {who or 'from the `agent` fixture'}{where}"
     )
     return [line, *(f"voicebench: {notice}" for notice in plan.notices)]

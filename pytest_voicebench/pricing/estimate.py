@@ -26,8 +26,7 @@ def estimate_usd(scenario: Scenario, price: Price) -> float:
     """USD for one conversation, by ASSUMPTIONS."""
     heard_s, turns = _heard_s(scenario), _turns(scenario)
     spoken_s = REPLY_S * turns
-    rest_s = scenario.suite.settle_s if scenario.suite.window == "settle" else WINDOW_S
-    usage = {SESSION: heard_s + spoken_s + rest_s}
+    usage = {SESSION: session_s(scenario)}
     names, readings = price.estimate, RESPONSES * turns
     counts = {
         names.text_in: _characters(scenario) / CHARACTERS * readings,
@@ -51,6 +50,12 @@ def paid_usd(attempt: Result, price: Price | None, scenario: Scenario | None) ->
     if attempt.usd_unknown is None or price is None or scenario is None:
         return cost.at_least
     return max(cost.at_least, estimate_usd(scenario, price))
+
+
+def session_s(scenario: Scenario) -> float:
+    """How many seconds one conversation is expected to take: the recordings, a reply to each turn, and the window."""
+    rest_s = scenario.suite.settle_s if scenario.suite.window == "settle" else WINDOW_S
+    return _heard_s(scenario) + REPLY_S * _turns(scenario) + rest_s
 
 
 def _turns(scenario: Scenario) -> int:

@@ -18,6 +18,7 @@ from pytest_voicebench.summarizing.groups import breakdowns, group_scores, scena
 from pytest_voicebench.summarizing.judged import judge_summaries
 from pytest_voicebench.summarizing.official import summarize_official
 from pytest_voicebench.summarizing.tables import benchmark_tables
+from pytest_voicebench.summarizing.trials import trial_summary
 from pytest_voicebench.summarizing.words import transcript_sources, words_dropped
 from pytest_voicebench.summary import SCHEMA_VERSION, AgentSummary, Cost, Json, Scores, Summary
 
@@ -79,6 +80,7 @@ def summarize_agent(results: Sequence[Result]) -> AgentSummary:
         words_dropped=words_dropped(results),
         input_hz=info.input_hz,
         cost=_cost(results),
+        trials=trial_summary(results),
     )
 
 

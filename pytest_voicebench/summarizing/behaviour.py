@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from pytest_voicebench.result import Result
 from pytest_voicebench.scorecard import Scorecard
-from pytest_voicebench.summarizing.figures import rate
-from pytest_voicebench.summarizing.groups import by_difficulty, scorecards
+from pytest_voicebench.summarizing.figures import rate_of
+from pytest_voicebench.summarizing.groups import by_difficulty, scorecards, scored
 from pytest_voicebench.summary import Behaviour, Silence, SilenceRow, SurplusRow
 
 
@@ -40,16 +40,15 @@ def calls_made(card: Scorecard) -> int:
 
 def behaviour(results: Sequence[Result]) -> Behaviour:
     """Pre-emptive calls against interruptions, over items with a call."""
-    cards = [c for c in scorecards(results) if c.manners.preemptive is not None]
-    cells = Counter((c.manners.preemptive, c.manners.interrupted) for c in cards)
+    calling = [(r, c) for r, c in scored(results) if c.manners.preemptive is not None]
+    spoke = [(r, c.manners.spoke_before_first_call) for r, c in calling]
+    cells = Counter((c.manners.preemptive, c.manners.interrupted) for _, c in calling)
     return Behaviour(
         preemptive_interrupted=cells[True, True],
         preemptive_only=cells[True, False],
         interrupted_only=cells[False, True],
         neither=cells[False, False],
-        spoke_before_first_call=rate(
-            c.manners.spoke_before_first_call for c in cards if c.manners.spoke_before_first_call is not None
-        ),
+        spoke_before_first_call=rate_of((r, flag) for r, flag in spoke if flag is not None),
     )
 
 

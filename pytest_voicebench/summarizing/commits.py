@@ -6,24 +6,25 @@ from collections.abc import Iterable, Sequence
 
 from pytest_voicebench.result import Result
 from pytest_voicebench.scorecard import Scorecard
-from pytest_voicebench.summarizing.figures import distribution, rate
-from pytest_voicebench.summarizing.groups import scorecards
+from pytest_voicebench.summarizing.figures import distribution, rate_of
+from pytest_voicebench.summarizing.groups import scored
 from pytest_voicebench.summary import Commits
 
 
 def commits(results: Sequence[Result]) -> Commits:
     """The figures of `Commits` over the valid items with a retraction. What could not be told is in no denominator."""
-    cards = [c for r in results if r.facts.has_retraction for c in scorecards([r])]
-    committed = [[r for r in card.rollback if r.commits] for card in cards]
-    repaired = [_all_of(r.repaired for r in entries) for entries in committed if entries]
-    left = [_any_of(r.side_effect_left for r in entries) for entries in committed if entries]
+    rows = scored([r for r in results if r.facts.has_retraction])
+    cards = [c for _, c in rows]
+    committed = [(r, entries) for r, c in rows if (entries := [e for e in c.rollback if e.commits])]
+    repaired = [(r, _all_of(e.repaired for e in entries)) for r, entries in committed]
+    left = [(r, _any_of(e.side_effect_left for e in entries)) for r, entries in committed]
     return Commits(
-        premature_commit_rate=rate(bool(c.premature_commits) for c in cards),
+        premature_commit_rate=rate_of((r, bool(c.premature_commits)) for r, c in rows),
         calls=sum(len(c.premature_commits) for c in cards),
-        before_correction=rate(before for card in cards for before in _made_before(card)),
-        repaired_rate=rate(flag for flag in repaired if flag is not None),
+        before_correction=rate_of((r, before) for r, c in rows for before in _made_before(c)),
+        repaired_rate=rate_of((r, flag) for r, flag in repaired if flag is not None),
         rollback_latency_s=distribution(value for card in cards for value in card.rollback_latencies_s),
-        side_effects_left=rate(flag for flag in left if flag is not None),
+        side_effects_left=rate_of((r, flag) for r, flag in left if flag is not None),
     )
 
 

@@ -4,18 +4,33 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from pytest_voicebench.result import Result
-from pytest_voicebench.stats import mean, quantile, stdev, wilson_interval
+from pytest_voicebench.stats import clustered_interval, mean, quantile, stdev, wilson_interval
 from pytest_voicebench.summary import Counts, Distribution, Mean, Rate
 
 
 def rate(flags: Iterable[bool]) -> Rate:
-    """The share of true flags, with its Wilson interval."""
+    """The share of true flags, with its Wilson interval, which takes them for independent."""
     seen = list(flags)
     k, n = sum(seen), len(seen)
     low, high = wilson_interval(k, n) or (None, None)
     return Rate(value=k / n if n else None, k=k, n=n, low=low, high=high)
+
+
+def rate_of(rows: Iterable[tuple[Result, bool]]) -> Rate:
+    """The share of true flags, each of a result. In a run with trials its interval goes by scenario: trials of one are
+    alike, and do not count as so many items (see `clustered_interval`)."""
+    seen = list(rows)
+    plain = rate(flag for _, flag in seen)
+    if all(result.trial is None for result, _ in seen):
+        return plain
+    clusters: dict[tuple[str, str], list[float]] = {}
+    for result, flag in seen:
+        clusters.setdefault((result.facts.suite, result.facts.scenario_id), []).append(float(flag))
+    low, high = clustered_interval(clusters.values()) or (None, None)
+    return replace(plain, low=low, high=high)
 
 
 def mean_of(values: Iterable[float | None]) -> Mean:

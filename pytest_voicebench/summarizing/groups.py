@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pytest_voicebench.result import Facts, Result
 from pytest_voicebench.scorecard import Scorecard
-from pytest_voicebench.summarizing.figures import counts, distribution, mean_of, rate
+from pytest_voicebench.summarizing.figures import counts, distribution, mean_of, rate_of
 from pytest_voicebench.summary import ScenarioMeans, Scores
 
 UNSPECIFIED = "unspecified"
@@ -25,24 +25,30 @@ _GROUPS: Mapping[str, Callable[[Facts], tuple[str, ...]]] = {
 }
 
 
+def scored(results: Sequence[Result]) -> list[tuple[Result, Scorecard]]:
+    """The valid items, each with its scorecard."""
+    return [(r, r.scorecard) for r in results if r.outcome in ("passed", "failed") and r.scorecard is not None]
+
+
 def scorecards(results: Sequence[Result]) -> list[Scorecard]:
     """The scorecards of the valid items."""
-    return [r.scorecard for r in results if r.outcome in ("passed", "failed") and r.scorecard is not None]
+    return [card for _, card in scored(results)]
 
 
 def group_scores(results: Sequence[Result]) -> Scores:
     """All scores of these items; every figure carries its own n."""
-    cards = scorecards(results)
-    taken = [c for c in cards if c.manners.turn_taken]
-    clean = [c for c in taken if c.manners.clean_turn]
-    calling = [c for c in cards if c.manners.preemptive is not None]
+    valid = scored(results)
+    taken = [(r, c) for r, c in valid if c.manners.turn_taken]
+    clean = [(r, c) for r, c in taken if c.manners.clean_turn]
+    calling = [(r, c) for r, c in valid if c.manners.preemptive is not None]
+    cards = [c for _, c in valid]
     tool_latencies = [c.times.tool_call_latency_s for c in cards]
     causes = Counter(c.times.cause for c in cards if c.times.cause is not None)
     return Scores(
         counts=counts(results),
-        pass_at_1=rate(c.passed for c in cards),
-        tools_ok=rate(c.tools_ok for c in cards),
-        args_ok=rate(c.args_ok for c in cards),
+        pass_at_1=rate_of((r, c.passed) for r, c in valid),
+        tools_ok=rate_of((r, c.tools_ok) for r, c in valid),
+        args_ok=rate_of((r, c.args_ok) for r, c in valid),
         f1=mean_of(c.f1_names for c in cards),
         f1_match=mean_of(c.f1_match for c in cards),
         f1_strict=mean_of(c.f1_strict for c in cards),
@@ -50,16 +56,16 @@ def group_scores(results: Sequence[Result]) -> Scores:
         recall=mean_of(c.recall for c in cards),
         argument_accuracy=mean_of(c.argument_accuracy for c in cards),
         argument_accuracy_strict=mean_of(c.argument_accuracy_strict for c in cards),
-        turn_take_rate=rate(c.manners.turn_taken for c in cards),
-        interruption_rate=rate(c.manners.interrupted for c in taken),
-        filler_rate=rate(c.manners.filler is True for c in clean),
-        preemptive_rate=rate(c.manners.preemptive is True for c in calling),
-        interruption_rate_all=rate(c.manners.interrupted for c in cards),
-        filler_rate_all=rate(c.manners.filler is True for c in cards),
-        preemptive_rate_all=rate(c.manners.preemptive is True for c in cards),
-        pass_at_1_turn_taken=rate(c.passed for c in taken),
-        f1_turn_taken=mean_of(c.f1_names for c in taken),
-        argument_accuracy_turn_taken=mean_of(c.argument_accuracy for c in taken),
+        turn_take_rate=rate_of((r, c.manners.turn_taken) for r, c in valid),
+        interruption_rate=rate_of((r, c.manners.interrupted) for r, c in taken),
+        filler_rate=rate_of((r, c.manners.filler is True) for r, c in clean),
+        preemptive_rate=rate_of((r, c.manners.preemptive is True) for r, c in calling),
+        interruption_rate_all=rate_of((r, c.manners.interrupted) for r, c in valid),
+        filler_rate_all=rate_of((r, c.manners.filler is True) for r, c in valid),
+        preemptive_rate_all=rate_of((r, c.manners.preemptive is True) for r, c in valid),
+        pass_at_1_turn_taken=rate_of((r, c.passed) for r, c in taken),
+        f1_turn_taken=mean_of(c.f1_names for _, c in taken),
+        argument_accuracy_turn_taken=mean_of(c.argument_accuracy for _, c in taken),
         first_response_latency_s=distribution(c.times.first_response_latency_s for c in cards),
         tool_call_latency_s=distribution(tool_latencies),
         tool_call_latency_non_negative_s=distribution(v for v in tool_latencies if v is not None and v >= 0),
@@ -102,7 +108,7 @@ def by_difficulty(results: Sequence[Result]) -> dict[str, list[Result]]:
 
 
 def scenario_means(results: Sequence[Result]) -> ScenarioMeans:
-    """The mean over scenarios of the mean over each one's valid recordings."""
+    """The mean over scenarios of the mean over each one's valid recordings, trials among them."""
     cards: dict[tuple[str, str], list[Scorecard]] = {}
     for result in results:
         for card in scorecards([result]):

@@ -37,6 +37,7 @@ RUN_SCORES = (
 )
 RUN_LATENCIES = ("first_response_latency_s", "tool_call_latency_s", "task_completion_latency_s")
 
+_TAGS = {"failed": "failure", "error": "error", "skipped": "skipped", "not_run": "skipped"}
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -53,6 +54,7 @@ def item_properties(result: Result) -> dict[str, Scalar]:
     """What a result says in plain scalars, artifact paths relative to the run folder; the unmeasured is left out."""
     values: dict[str, object] = {
         "item": result.item_id,
+        "trial": result.trial,
         "agent": result.agent.name,
         "outcome": result.outcome,
         "error_kind": result.error_kind,
@@ -130,6 +132,10 @@ def run_properties(summary: Summary) -> dict[str, Scalar]:
             values[f"{agent.name}.{name}.mean"] = getattr(agent.overall, name).mean
         for source, items in agent.transcript_sources.items():
             values[f"{agent.name}.transcript_source.{source}"] = items
+        for figures in agent.trials.passes if agent.trials else ():
+            values[f"{agent.name}.trials.pass_hat_{figures.k}"] = figures.pass_hat.value
+            values[f"{agent.name}.trials.pass_at_{figures.k}"] = figures.pass_at.value
+        values[f"{agent.name}.trials.flaky"] = len(agent.trials.flaky) if agent.trials else None
         values[f"{agent.name}.usd"] = agent.cost.usd
         values[f"{agent.name}.usd_unknown"] = sum(agent.cost.unknown.values()) or None
         values[f"{agent.name}.words_dropped"] = agent.words_dropped
@@ -179,12 +185,15 @@ def _put_properties(suite: ET.Element, values: Mapping[str, Scalar]) -> None:
         ET.SubElement(found, "property", name=legal(name), value=legal(str(value)))
 
 
-def write_junit(path: Path, results: Sequence[Result], summary: Summary) -> None:
+def write_junit(
+    path: Path, results: Sequence[Result], summary: Summary, told: Mapping[str, ET.Element] | None = None
+) -> None:
     """A junit.xml of results alone, for folders that pytest did not write (a merge): one test case an item.
 
+    `told` has test cases by name that pytest wrote; one that says what the result says is kept, with all that it tells.
     An item that never ran is skipped with that reason; a JUnit reader knows no other word for it.
     """
-    cases = [_case(result) for result in results]
+    cases = [_told_case(result, told or {}) for result in results]
     tests = {"tests": len(cases), **{f"{tag}s": _count(cases, tag) for tag in ("failure", "error")}}
     tests["skipped"] = _count(cases, "skipped")
     seconds = sum(float(case.get("time", 0)) for case in cases)
@@ -205,12 +214,34 @@ def _count(cases: list[ET.Element], tag: str) -> int:
     return sum(case.find(tag) is not None for case in cases)
 
 
+def read_cases(path: Path) -> dict[str, ET.Element]:
+    """The test cases of a junit.xml by name, the first of each; none where the file is not there or not well formed."""
+    try:
+        root = ET.fromstring(read_file(path))
+    except (OSError, ET.ParseError):
+        return {}
+    found: dict[str, ET.Element] = {}
+    for case in root.iter("testcase"):
+        found.setdefault(case.get("name", ""), case)
+    return found
+
+
+def _told_case(result: Result, told: Mapping[str, ET.Element]) -> ET.Element:
+    case = told.get(legal(result.nodeid.rpartition("::")[2]))
+    own = _case(result)
+    return own if case is None or _ending(case) != _ending(own) else case
+
+
+def _ending(case: ET.Element) -> set[str]:
+    return {child.tag for child in case} & set(_TAGS.values())
+
+
 def _case(result: Result) -> ET.Element:
     module, _, name = result.nodeid.rpartition("::")
     classname = module.replace("/", ".").removesuffix(".yaml")
     seconds = f"{result.duration_s or 0:.3f}"
     case = ET.Element("testcase", classname=legal(classname), name=legal(name), time=seconds)
-    tag = {"failed": "failure", "error": "error", "skipped": "skipped", "not_run": "skipped"}.get(result.outcome)
+    tag = _TAGS.get(result.outcome)
     if tag is not None:
         cause = ": ".join(part for part in (result.error_kind, result.cause) if part)
         ET.SubElement(case, tag, message=legal(cause or result.outcome.replace("_", " ")))

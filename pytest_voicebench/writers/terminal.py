@@ -16,10 +16,12 @@ from pytest_voicebench.writers.terminal_header import (
     with_given_settings,
 )
 from pytest_voicebench.writers.terminal_judge import judge_tables
+from pytest_voicebench.writers.terminal_trials import flaky_items, passes_in_k
 
 TWO_AGENTS_WIDTH = 96  # what two agents side by side take, with intervals and counts
 MOST_SURPLUS_ROWS = 8
 MOST_SURPLUS_ROWS_IN_SHORT = 5
+MOST_FLAKY_ROWS_IN_SHORT = 10
 FEW_SCORED = 5  # below these a breakdown has groups of one or two
 NOTHING_SCORED = "nothing was scored"
 BREAKDOWNS = (
@@ -72,6 +74,7 @@ def _grids(agents: Sequence[AgentSummary], width: int) -> Iterator[Grid]:
     """Every table."""
     blocks = _blocks(agents, width)
     yield from _benchmark_tables(agents, width)
+    yield from _trial_tables(agents, None)
     yield from (tables.silence(agent, _suffix(agent, agents)) for agent in agents)
     yield from (tables.behaviour(block) for block in blocks)
     yield from (tables.rollback(block) for block in blocks if any(map(tables.has_retractions, block)))
@@ -87,6 +90,7 @@ def _grids(agents: Sequence[AgentSummary], width: int) -> Iterator[Grid]:
 def _short_grids(agents: Sequence[AgentSummary], width: int) -> Iterator[Grid]:
     """The benchmark's tables, and what has something to tell."""
     yield from _benchmark_tables(agents, width)
+    yield from _trial_tables(agents, MOST_FLAKY_ROWS_IN_SHORT)
     yield from (tables.silence(agent, _suffix(agent, agents)) for agent in agents if agent.silence.overall.silent)
     yield from tables.breakdown(*KNOWN_ISSUES, _blocks(agents, width))
     if any(number for agent in agents for number in agent.wrong_arguments.values()):
@@ -101,6 +105,7 @@ def _few_grids(agents: Sequence[AgentSummary], width: int) -> Iterator[Grid]:
     """Tables 2 and 6, and items with a known issue."""
     yield from _overall_tables(agents, width)
     yield from _latency_tables(agents)
+    yield from _trial_tables(agents, MOST_FLAKY_ROWS_IN_SHORT)
     yield from tables.breakdown(*KNOWN_ISSUES, _blocks(agents, width))
 
 
@@ -121,6 +126,15 @@ def _overall_tables(agents: Sequence[AgentSummary], width: int) -> Iterator[Grid
 
 def _latency_tables(agents: Sequence[AgentSummary]) -> Iterator[Grid]:
     yield from (tables.latencies(agent, _suffix(agent, agents)) for agent in agents)
+
+
+def _trial_tables(agents: Sequence[AgentSummary], most: int | None) -> Iterator[Grid]:
+    """Of a run with trials; at most `most` flaky items, None for all."""
+    for agent in agents:
+        if agent.trials is not None:
+            yield passes_in_k(agent.trials, _suffix(agent, agents))
+            if agent.trials.flaky:
+                yield flaky_items(agent.trials, _suffix(agent, agents), most)
 
 
 def _surplus_tables(agents: Sequence[AgentSummary], most: int) -> Iterator[Grid]:

@@ -22,9 +22,9 @@ NOT_COMPARABLE = "not comparable with published figures"
 def header_lines(summary: Summary, *, width: int, paint: Paint) -> list[str]:
     """The header, one fact a line; facts that the caller did not give are left out, `judge: none` never is.
 
-    Read from `summary.header`: run, started_at, suites (name to sha256), judge, merged, words (texts), given (agent to
-    settings), rescored_from (with held_at, scored_before, scored_now), workers, concurrency, versions (name to
-    version).
+    Read from `summary.header`: run, started_at, suites (name to sha256), judge, shard, merged, words (texts), given
+    (agent to settings), rescored_from (with held_at, scored_before, scored_now), workers, concurrency, versions (name
+    to version).
     """
     lines = _head_lines(summary, width, paint)
     for label, text in _facts(summary):
@@ -38,7 +38,7 @@ def short_header_lines(summary: Summary, *, width: int, paint: Paint) -> list[st
     Notices that do not fit are counted; `header_lines` has them all.
     """
     title = f"{_title(summary)}, judge: {summary.header.get('judge') or 'none'}"
-    stimulus, *notices = _notices(summary)
+    stimulus, *notices = notices_of(summary)
     items = f"{'items':<{LABEL_WIDTH}}{outcomes_text(summary.counts, with_kinds=True)}"
     agents = "; ".join(_short_agent_text(agent, summary.header) for agent in summary.agents)
     facts = [items, *_in_two("agent", agents, width)] if agents else [items]
@@ -62,7 +62,7 @@ def official_header_lines(summary: Summary, *, width: int, paint: Paint) -> list
 def _head_lines(summary: Summary, width: int, paint: Paint) -> list[str]:
     """Title and notices, whole."""
     lines = [paint(line, "bold") for line in _broken(_title(summary), width)]
-    return lines + [paint(line, "yellow") for notice in _notices(summary) for line in _broken(notice, width)]
+    return lines + [paint(line, "yellow") for notice in notices_of(summary) for line in _broken(notice, width)]
 
 
 def official_rules(summary: Summary) -> str:
@@ -133,11 +133,12 @@ def _error_kinds(counts: Counts) -> str:
 def _title(summary: Summary) -> str:
     scored = f"{summary.counts.valid}/{summary.counts.planned} scored"
     run = [f"run {summary.header['run']}"] if summary.header.get("run") else []
+    run += [str(summary.header["shard"])] if summary.header.get("shard") else []
     run += [f"rescored from {summary.header['rescored_from']}"] if summary.header.get("rescored_from") else []
     return "voicebench: " + ", ".join([" + ".join(summary.suites) or "no suite", scored, *run])
 
 
-def _notices(summary: Summary) -> list[str]:
+def notices_of(summary: Summary) -> list[str]:
     """The stimulus first, whatever it is, then what else must be known before a figure is read."""
     comparable = "" if summary.stimulus == "human" else f" - {NOT_COMPARABLE}"
     others = [notice for notice in summary.notices if NOT_COMPARABLE not in notice]
@@ -171,6 +172,8 @@ def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
         )
     for name, sha256 in _mapping(header.get("suites")).items():
         yield "suite", f"{name}, sha256 {sha256}"
+    if header.get("shard"):
+        yield "shard", str(header["shard"])
     if header.get("merged"):
         yield "merged", str(header["merged"])
     for name, text in _mapping(header.get("prices")).items():

@@ -102,7 +102,8 @@ class Moshi(Unrevealing):
 class PersonaPlex(Moshi):
     """NVIDIA's PersonaPlex, which takes a voice and instructions (see Moshi); still no tools.
 
-    `voice`: the name of a voice prompt. `seed`: of the sampling; below 0 sends none.
+    `voice`: the name of a voice prompt. `seed`: of the sampling, the next one for each further
+    trial; below 0 sends none.
     """
 
     model: str = "personaplex-7b"
@@ -118,7 +119,7 @@ class PersonaPlex(Moshi):
 
     def query(self, setup: Setup) -> Mapping[str, str | int]:
         """A voice and the instructions, in the address: the server has no other place for them."""
-        seed = {"seed": self.seed} if self.seed >= 0 else {}
+        seed = {"seed": self.seed + setup.trial - 1} if self.seed >= 0 else {}
         return {"voice_prompt": f"{self.voice}.pt", "text_prompt": briefing(setup), **seed}
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_voicebench.codec import CodecError
+from pytest_voicebench.commands.gate_options import add_gate_arguments, asked_for, status, write_decisions
 from pytest_voicebench.commands.report import print_tables
 from pytest_voicebench.merging import Merge, MergeRefused, lay_over, merge_text, write_merge
 from pytest_voicebench.result_files import RunUnreadable, find_run, mark_latest_in
@@ -15,19 +17,25 @@ from pytest_voicebench.writers.plain_text import encodable, one_line
 
 
 def run(argv: list[str]) -> int:
-    """Write the merged run's folder and print what was taken, then its tables (0); 2 with one line if refused."""
+    """Write the merged run's folder and print what was taken, then its tables.
+
+    Exit status 0, or 1 where a gate fails; 2 with one line if the merge, the baseline or a gate is refused.
+    """
     parser = argparse.ArgumentParser(prog="python -m pytest_voicebench merge", description=__doc__)
     parser.add_argument("run", metavar="RUN", help="the whole run: its folder, its name, or `latest`")
     parser.add_argument("--replace", required=True, metavar="RERUN", help="the rerun whose results take precedence")
     parser.add_argument("--out", type=Path, metavar="DIR", help="the merged run's folder (default: RUN+RERUN)")
     parser.add_argument("--reports", type=Path, default=Path("reports"), help="where runs are (default: reports)")
+    add_gate_arguments(parser)
     options = parser.parse_args(argv)
     try:
         saved = load_run(find_run(options.run, options.reports))
         rerun = load_run(find_run(options.replace, options.reports))
         merge = lay_over(saved, rerun)
         out = options.out or saved.folder.resolve().parent / f"{saved.name}+{rerun.name}"
+        asked = asked_for(options, replace(saved, results=merge.results))
         merged = write_merge(merge, saved, rerun, out)
+        summary = write_decisions(merged, asked)
         mark_latest_in(options.reports, out)
     except (RunUnreadable, MergeRefused, CodecError, OSError) as error:
         print(one_line(f"merge: {error}"), file=sys.stderr)
@@ -35,8 +43,8 @@ def run(argv: list[str]) -> int:
     for note in (*saved.notes, *rerun.notes):
         print(one_line(f"note: {note}"), file=sys.stderr)
     _print_merge(merge, saved, rerun, out)
-    print_tables(merged.summary())
-    return 0
+    print_tables(summary)
+    return status(summary.gates, asked)
 
 
 def _print_merge(merge: Merge, saved: SavedRun, rerun: SavedRun, out: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from pytest_voicebench.codec import CodecError
 from pytest_voicebench.plugin.budget import stopped_line
+from pytest_voicebench.plugin.gates import FailedReports, exit_status, summary_of
 from pytest_voicebench.plugin.options import rescored_run
 from pytest_voicebench.plugin.run_folder import run_folder
 from pytest_voicebench.writers.junit import PREFIX
@@ -80,6 +81,7 @@ class RunReporter:
         self.reported: dict[str, Result] = {}
         self.looks: dict[str, set[tuple[int, str]]] = {}
         self.running: Any = None
+        self.failed = FailedReports()
 
     def start(self, plan: Plan) -> None:
         """The items of the plan are about to run."""
@@ -117,11 +119,13 @@ class RunReporter:
         self._note(planned, report)
         crashed = report.failed and report.when not in ("setup", "call", "teardown")
         if crashed and planned.item_id not in {r.item_id for r in self._results()}:
+            self.failed.errors += 1
             self._save_crash(planned, str(report.longrepr))
 
     def _note(self, planned: Result, report: pytest.TestReport) -> None:
         """Keep what could be lost where the disk is full, and who the agent was."""
         said = dict(report.user_properties)
+        self.failed.count(planned, report, said.get(f"{PREFIX}outcome"))
         if said.get(f"{PREFIX}outcome") == "error":
             kind: Any = said.get(f"{PREFIX}error_kind")
             cause: Any = said.get(f"{PREFIX}cause")
@@ -161,6 +165,7 @@ class RunReporter:
             self.trouble.append(stopped)
             if exitstatus == pytest.ExitCode.OK:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED  # nobody may take it for a whole run
+        session.exitstatus = exit_status(session, session.exitstatus, self.summary, self.failed)
 
     def _sum_up(self, *, interrupted: bool) -> None:
         """Whatever cannot be read or written is a line at the end, and takes nothing else with it."""
@@ -176,7 +181,7 @@ class RunReporter:
             run, trouble = with_judgements(self.config, load_run(folder), interrupted=interrupted)
             self.trouble += (*run.notes, *trouble)
             run = replace(run, results=tuple(map(self._told, run.results)))
-            self.results, self.summary = run.results, run.summary()
+            self.results, self.summary = run.results, summary_of(self.config, run)
             add_run_properties(self.config, run_properties(self.summary))
             write_summary(folder, self.summary)
             self.compared = self._compared(run)
@@ -237,7 +242,7 @@ class LastLines:
         junit = reporter.config.pluginmanager.getplugin("voicebench-junit")
         lines += reporter.trouble + ([junit.trouble] if junit is not None and junit.trouble else [])
         if reporter.summary is not None:
-            lines += headline(reporter.summary) + reporter.compared
+            lines += headline(reporter.summary) + reporter.compared + gate_headlines(reporter.summary)
         lines.append(f"results in {run_folder(reporter.config).shown}")
         for line in lines:
             _write(terminalreporter, f"voicebench: {one_line(line)}")
@@ -259,6 +264,17 @@ def headline(summary: Summary) -> list[str]:
     lines = ["Pass@1 " + (", ".join(parts) or "n/a"), outcomes_text(summary.counts)]
     together = ", ".join(lines)
     return [together] if len("voicebench: " + together) < 100 else lines
+
+
+def gate_headlines(summary: Summary) -> list[str]:
+    """How the gates came out, and each that does not hold."""
+    from pytest_voicebench.writers.terminal_decisions import gate_text, gates_sentence
+
+    if not summary.gates:
+        return []
+    several = len(summary.agents) > 1
+    others = [gate_text(gate, with_agent=several) for gate in summary.gates if not gate.holds]
+    return [f"gates: {gates_sentence(summary.gates)}", *(f"gate {text}" for text in others)]
 
 
 def look_alikes(looks: Mapping[str, set[tuple[int, str]]]) -> list[str]:

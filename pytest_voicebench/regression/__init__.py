@@ -19,9 +19,9 @@ __all__ = ["Question", "compare_with_baseline"]
 def compare_with_baseline(before: SavedRun, after: SavedRun, questions: Sequence[Question] = ()) -> BaselineComparison:
     """The run `after` against the baseline `before`, over the items that both measured and that ask the same.
 
-    `questions` are asked together; the usual metrics that are not among them follow as a family of their own. Agents
-    meet by name; where either run has one agent, and the other has one, whatever they are called. Refused where the
-    scores were made by other rules.
+    `questions` are asked together, Pass@1 alone where there are none; the usual metrics that are not among them follow
+    as a family of their own. Agents meet by name; where either run has one agent, and the other has one, whatever they
+    are called. Refused where the scores were made by other rules.
     """
     reason = _refusal(before, after)
     if reason is not None:
@@ -93,6 +93,7 @@ def _by_agent(run: SavedRun) -> dict[str, list[Result]]:
 
 
 def _compared(names: tuple[str, str], paired: Paired, questions: Sequence[Question]) -> AgentComparison:
+    questions = questions or (Question(metric=USUAL[0]),)
     asked = {(question.metric, question.group) for question in questions}
     others = [Question(metric=name) for name in USUAL if (name, None) not in asked]
     rows = compared_metrics(paired.pairs, questions), compared_metrics(paired.pairs, others)

@@ -38,16 +38,18 @@ OK, FAILED, INTERRUPTED, USAGE = (
 GATE = "--voicebench-gate"
 WAYS = (["-p", "no:xdist"], ["-n", "0"], ["-n", "2"])
 
-MIXED = """
+STALE = "--agent=simulated,behaviour=stale_commit"
+"""Misses travel_02, which has something taken back, and passes the others."""
+
+TAKEN_BACK = "speakers: [a]\n    retracted:\n      - {tool: search_flights, args: {destination: Rome}, until: to Milan}"
+
+DEAD = """
 @pytest.fixture
 def agent(agent, scenario):
-    if scenario.id == "travel_02": return Scripted([(5.0, SEARCH)])
     if scenario.id == "travel_03": raise ConnectionError("nobody")
     return agent
 """
-"""travel_02 is missed, travel_03 is an error."""
-
-MISSED = MIXED.replace('raise ConnectionError("nobody")', "return agent")
+"""travel_03 is an error."""
 
 
 @pytest.fixture
@@ -58,7 +60,8 @@ def run(pytester, monkeypatch):
 
 def suite(folder: Path, n: int = 4, conftest: str = "") -> Path:
     write_conftest(folder, conftest)
-    write_suite(folder / "suites", *(scenario_yaml(f"travel_{i:02}") for i in range(1, n + 1)))
+    missed = {2: {"more": TAKEN_BACK}}
+    write_suite(folder / "suites", *(scenario_yaml(f"travel_{i:02}", **missed.get(i, {})) for i in range(1, n + 1)))
     return folder
 
 
@@ -75,29 +78,28 @@ def cases(path: Path) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("conftest", "gates", "more", "status"),
     [
-        ("", [], [], OK),
-        ("", ["pass_at_1 >= 0.9"], [], OK),
-        (MISSED, [], [], FAILED),
-        (MISSED, ["pass_at_1 >= 0.7"], [], OK),
-        (MISSED, ["pass_at_1 >= 0.8"], [], FAILED),
-        (MISSED, ["pass_at_1 >= 0.7", "must_pass(travel_02)"], [], FAILED),
-        (MISSED, ["pass_at_1 >= 0.7", "usd <= 1"], [], OK),
-        (MISSED, ["pass_at_1 >= 0.7", "usd <= 1"], ["--voicebench-strict"], FAILED),
-        (MIXED, ["pass_at_1 >= 0.5"], [], FAILED),  # the error is no miss
-        (MIXED, ["pass_at_1 >= 0.5", "errors <= 1"], [], OK),
-        (MIXED, ["pass_at_1 >= 0.5", "errors <= 0"], [], FAILED),
-        (MIXED, ["pass_at_1 >= 0.5", "easy.errors <= 1"], [], FAILED),  # says nothing of all items
-        (MISSED, ["pass_at_1 >= 0.1"], ["-x"], FAILED),
-        (MISSED, ["pass_at_1 >= 0.1"], ["--maxfail=1"], FAILED),
-        (MISSED, ["pass_at_1 >= 0.1"], ["-k", "travel_01"], OK),
-        (MISSED, ["must_pass(travel_02)"], ["-k", "travel_01"], OK),
-        (MISSED, ["must_pass(travel_02)"], ["-k", "travel_01", "--voicebench-strict"], FAILED),
-        (MISSED, ["pass_at_1 >= 0.9"], ["--collect-only"], OK),
+        ("", [], [], FAILED),
+        ("", [], ["-k", "travel_01"], OK),
+        ("", ["pass_at_1 >= 0.7"], [], OK),
+        ("", ["pass_at_1 >= 0.8"], [], FAILED),
+        ("", ["pass_at_1 >= 0.7", "must_pass(travel_02)"], [], FAILED),
+        ("", ["pass_at_1 >= 0.7", "usd <= 1"], [], OK),
+        ("", ["pass_at_1 >= 0.7", "usd <= 1"], ["--voicebench-strict"], FAILED),
+        (DEAD, ["pass_at_1 >= 0.5"], [], FAILED),  # the error is no miss
+        (DEAD, ["pass_at_1 >= 0.5", "errors <= 1"], [], OK),
+        (DEAD, ["pass_at_1 >= 0.5", "errors <= 0"], [], FAILED),
+        (DEAD, ["pass_at_1 >= 0.5", "easy.errors <= 1"], [], FAILED),  # says nothing of all items
+        ("", ["pass_at_1 >= 0.1"], ["-x"], FAILED),
+        ("", ["pass_at_1 >= 0.1"], ["--maxfail=1"], FAILED),
+        ("", ["pass_at_1 >= 0.1"], ["-k", "travel_01"], OK),
+        ("", ["must_pass(travel_02)"], ["-k", "travel_01"], OK),
+        ("", ["must_pass(travel_02)"], ["-k", "travel_01", "--voicebench-strict"], FAILED),
+        ("", ["pass_at_1 >= 0.9"], ["--collect-only"], OK),
     ],
 )
 def test_gates_decide_the_exit_status(pytester, run, conftest, gates, more, status):
     suite(pytester.path, conftest=conftest)
-    result = run(PASSING if not conftest else "-q", *(word for gate in gates for word in (GATE, gate)), *more)
+    result = run(STALE, *(word for gate in gates for word in (GATE, gate)), *more)
     assert result.ret == status
 
 
@@ -110,9 +112,9 @@ def test_gates_decide_the_exit_status(pytester, run, conftest, gates, more, stat
     ],
 )
 def test_what_else_fails_still_fails(pytester, run, name, text):
-    suite(pytester.path, conftest=MISSED)
+    suite(pytester.path)
     (pytester.path / name).write_text(text)
-    gate = (GATE, "pass_at_1 >= 0.7", "--continue-on-collection-errors")
+    gate = (STALE, GATE, "pass_at_1 >= 0.7", "--continue-on-collection-errors")
     assert run(*gate).ret == FAILED
     assert run(*gate, "suites").ret == OK
 
@@ -121,8 +123,8 @@ def test_a_fixture_of_a_missed_scenario_that_fails_afterwards_still_fails(pytest
     after = (
         "\n@pytest.fixture(autouse=True)\ndef cleanup(scenario):\n    yield\n    assert scenario.id != 'travel_02'\n"
     )
-    suite(pytester.path, conftest=MISSED + after)
-    assert run(GATE, "pass_at_1 >= 0.7").ret == FAILED
+    suite(pytester.path, conftest=after)
+    assert run(STALE, GATE, "pass_at_1 >= 0.7").ret == FAILED
 
 
 def test_gates_without_a_scenario_have_not_held(pytester, run):
@@ -137,11 +139,11 @@ def test_gates_without_a_scenario_have_not_held(pytester, run):
 
 @pytest.mark.parametrize("way", WAYS, ids=" ".join)
 def test_missed_scenarios_stay_red_and_gates_stand_everywhere_alike(tmp_path, way):
-    suite(tmp_path, conftest=MISSED)
+    suite(tmp_path)
     plugins = () if "no:xdist" in way else XDIST
     gates = ["pass_at_1 >= 0.7", "must_pass(travel_02)", "usd <= 1"]
     status, text = run_apart(
-        tmp_path, *way, *(word for gate in gates for word in (GATE, gate)), "--junitxml=own.xml", plugins=plugins
+        tmp_path, STALE, *way, *(word for gate in gates for word in (GATE, gate)), "--junitxml=own.xml", plugins=plugins
     )
     assert status == FAILED
     assert "1 failed, 3 passed" in text
@@ -156,45 +158,50 @@ def test_missed_scenarios_stay_red_and_gates_stand_everywhere_alike(tmp_path, wa
 
 @pytest.mark.parametrize("way", WAYS, ids=" ".join)
 def test_gates_decide_with_and_without_workers(tmp_path, way):
-    suite(tmp_path, conftest=MIXED)
+    suite(tmp_path, conftest=DEAD)
     plugins = () if "no:xdist" in way else XDIST
     holds = [GATE, "pass_at_1 >= 0.6", GATE, "errors <= 1"]
-    status, text = run_apart(tmp_path, *way, *holds, plugins=plugins)
+    status, text = run_apart(tmp_path, STALE, *way, *holds, plugins=plugins)
     assert status == OK, text
     assert "1 failed, 2 passed, 1 error" in text
-    status, text = run_apart(tmp_path, *way, GATE, "pass_at_1 >= 0.6", plugins=plugins)
+    status, text = run_apart(tmp_path, STALE, *way, GATE, "pass_at_1 >= 0.6", plugins=plugins)
     assert status == FAILED, text
 
 
 @pytest.mark.parametrize("way", WAYS, ids=" ".join)
-def test_a_run_that_is_worse_than_its_baseline_says_so_everywhere(tmp_path, way):
-    suite(tmp_path, 8)
+def test_stale_commit_against_the_oracle_is_told_alike_everywhere(tmp_path, way):
+    write_conftest(tmp_path)
+    write_suite(
+        tmp_path / "suites",
+        *(scenario_yaml(f"travel_{i:02}", more=TAKEN_BACK if i > 3 else "speakers: [a]") for i in range(1, 11)),
+    )
     plugins = () if "no:xdist" in way else XDIST
     assert run_apart(tmp_path, *way, PASSING, plugins=plugins)[0] == OK
     shutil.copy(latest_run(tmp_path) / "results.jsonl", tmp_path / "main.jsonl")
     gate = "no_regression(pass_at_1)"
     status, text = run_apart(
-        tmp_path, *way, SILENT, "--voicebench-baseline=main.jsonl", GATE, gate, "--junitxml=own.xml", plugins=plugins
+        tmp_path, *way, STALE, "--voicebench-baseline=main.jsonl", GATE, gate, "--junitxml=own.xml", plugins=plugins
     )
     assert status == FAILED
-    assert "Against baseline main.jsonl" in text
-    assert "newly failed (8): travel_01, " in text
-    summary = summary_of(tmp_path)
-    row = summary["baseline"]["agents"][0]["metrics"][0]
-    assert (row["metric"], row["verdict"], row["effect"], row["p"]) == ("pass_at_1", "regressed", -1.0, 1 / 256)
+    row = summary_of(tmp_path)["baseline"]["agents"][0]["metrics"][0]
+    assert (row["metric"], row["verdict"], row["effect"], row["p"]) == ("pass_at_1", "regressed", -0.7, 1 / 128)
     assert gates_of(tmp_path) == [(gate, False)]
+    (line,) = [line for line in text.splitlines() if line.startswith("  pass_at_1 ")]
+    assert line.split()[:6] == ["pass_at_1", "regressed", "1.000", "0.300", "-0.700", f"{row['low']:+.2f},"]
+    assert "newly failed (7): travel_04, " in text
     for path in (tmp_path / "own.xml", latest_run(tmp_path) / "junit.xml"):
         assert cases(path) == {gate: "failure"}
+        assert "regressed: -0.700" in path.read_text()
 
 
 def test_the_summary_is_the_same_in_every_way(tmp_path):
-    suite(tmp_path, 6, MISSED)
-    run_apart(tmp_path, "-p", "no:xdist", plugins=())
+    suite(tmp_path, 6)
+    run_apart(tmp_path, PASSING, "-p", "no:xdist", plugins=())
     shutil.copy(latest_run(tmp_path) / "results.jsonl", tmp_path / "main.jsonl")
     seen = set()
     for way in WAYS:
         plugins = () if "no:xdist" in way else XDIST
-        run_apart(tmp_path, *way, "--voicebench-baseline=main.jsonl", GATE, "no_regression(f1)", plugins=plugins)
+        run_apart(tmp_path, STALE, *way, "--voicebench-baseline=main.jsonl", GATE, "no_regression(f1)", plugins=plugins)
         data = summary_of(tmp_path)
         seen.add(json.dumps({"baseline": data["baseline"], "gates": data["gates"]}))
     assert len(seen) == 1
@@ -272,16 +279,16 @@ def test_a_name_that_no_scenario_has_is_one_usage_error_from_workers_too(tmp_pat
 
 
 def test_gates_of_the_ini_file_count_and_their_mistakes_have_a_line(pytester, run):
-    suite(pytester.path, conftest=MISSED)
+    suite(pytester.path)
     ini = pytester.path / "pytest.ini"
     head = "[pytest]\nasyncio_default_fixture_loop_scope = session\nvoicebench_gates =\n"
     ini.write_text(head + "    pass_at_1 >= 0.7\n    must_pass(travel_02)\n")
-    assert run().ret == FAILED
+    assert run(STALE).ret == FAILED
     assert summary_of(pytester.path)["gates"][1]["source"] == "pytest.ini:5"
-    assert run("-k", "travel_01").ret == OK  # of what is not in this run nothing is told
-    assert run(GATE, "f1 >= 0.99", "-o", "voicebench_gates=pass_at_1 >= 0.7").ret == FAILED
+    assert run(STALE, "-k", "travel_01").ret == OK  # of what is not in this run nothing is told
+    assert run(STALE, GATE, "argument_accuracy >= 0.99", "-o", "voicebench_gates=pass_at_1 >= 0.7").ret == FAILED
     ini.write_text(head + "    pass_at_1 >= 0.7\n    hard.pass_at_1 > 40%\n")
-    result = run()
+    result = run(STALE)
     assert result.ret == USAGE
     result.stderr.fnmatch_lines(
         ["*pytest.ini:5: 'hard.pass_at_1 > 40%': column 20: write a share as a fraction: 0.55, not 55%"]

@@ -27,6 +27,7 @@ from pytest_voicebench.scorecard import Manners, Scorecard, Times
 
 SCENARIOS, IN_TWO_VOICES = 79, 21
 SHARED_LUCK = 0.5
+SEED = 2
 LATENCY = "first_response_latency_s.mean"
 METRICS = ("pass_at_1", "f1", LATENCY)
 MIN_EFFECT = {"pass_at_1": 0.15, "f1": 0.10, LATENCY: 0.30}
@@ -139,7 +140,7 @@ def _told(rows: Sequence[Row], number: int) -> str:
 
 def main(runs: int) -> None:
     """Both tables."""
-    began, rng = time.perf_counter(), np.random.default_rng(1)
+    began, rng = time.perf_counter(), np.random.default_rng(SEED)
     suite = a_suite(rng)
     level = f"Pass@1 {suite.passes.mean():.2f}, F1 {suite.mean_f1:.2f}"
     print(f"{len(suite.items)} items of {SCENARIOS} scenarios, {level}")

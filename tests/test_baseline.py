@@ -1,4 +1,4 @@
-"""A run against a baseline: which items are pairs, what each verdict needs, what is said beside, and what is refused."""
+"""A run against a baseline: which items are pairs, what each verdict needs, what is said beside, what is refused."""
 
 from __future__ import annotations
 

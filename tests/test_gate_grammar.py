@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import get_type_hints
+from types import SimpleNamespace
+from typing import Any, get_type_hints
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from summaries import a_summary, an_agent
 
-from pytest_voicebench.gating.figures import FIGURES, figure_of
+from pytest_voicebench.gating.figures import FIGURES, figure_of, of_groups
 from pytest_voicebench.gating.grammar import GateError, MustPass, NoRegression, Threshold, parse_gate
 from pytest_voicebench.summary import Distribution, Mean, Rate, Scores
 
@@ -141,6 +142,26 @@ def test_every_figure_of_a_summary_has_a_name_and_a_value_or_none() -> None:
         assert found.value is None or isinstance(found.value, int | float)
         assert found.text
     assert a_summary(agent).agents == (agent,)
+
+
+def test_passing_in_k_trials_is_a_figure_of_a_whole_run_with_trials() -> None:
+    def estimate(value: float) -> SimpleNamespace:
+        return SimpleNamespace(value=value, n=20)
+
+    passes = [SimpleNamespace(k=k, pass_hat=estimate(0.5 / k), pass_at=estimate(1 - 0.5 / k)) for k in (1, 2, 3)]
+    agent: Any = SimpleNamespace(trials=SimpleNamespace(passes=passes))
+    scores = an_agent().overall
+    assert figure_of(agent, scores, "pass_hat_2").text == "0.250 (n=20)"
+    assert figure_of(agent, scores, "pass_at_2").text == "0.750 (n=20)"
+    assert figure_of(agent, scores, "pass_hat_4").value is None
+    assert figure_of(an_agent(), scores, "pass_hat_2").text == "n/a (n=0)"
+    assert figure_of(agent, scores, "pass_at_1").text == "0.600 (57/95)"
+    assert parse_gate("pass_hat_3 >= 0.4").asks == Threshold(metric="pass_hat_3", operator=">=", number=0.4)
+    assert (of_groups("pass_hat_3"), of_groups("pass_at_1"), of_groups("rollback_latency_s.p95")) == (
+        False,
+        True,
+        False,
+    )
 
 
 def test_a_line_break_in_a_gate_is_a_space() -> None:

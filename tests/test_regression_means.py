@@ -155,11 +155,14 @@ def test_the_power_to_see_a_slower_agent_is_that_of_the_normal_distribution() ->
     found = pairs(rng.normal(2, 0.5, 100).tolist(), rng.normal(2, 0.5, 100).tolist(), kind="seconds")
     spread = bootstrap_spread(found)
     assert spread is not None
+    level = figure(found.before, "mean")
+    assert level is not None
     for change in (0.05, 0.2):
-        z = change / spread.error - stats.norm.ppf(0.95)
+        grown = math.sqrt((1 + (1 + change / level) ** 2) / 2)  # the second run's latencies spread wider as they grow
+        z = change / (spread.error * grown) - stats.norm.ppf(0.95)
         assert mean_power(found, spread, change, alpha=0.05) == pytest.approx(stats.norm.cdf(z))
     seen = detectable(lambda change: mean_power(found, spread, change, alpha=0.05), most_change(found, spread))
-    assert seen == pytest.approx((stats.norm.ppf(0.95) + stats.norm.ppf(0.8)) * spread.error, rel=0.05)
+    assert seen == pytest.approx((stats.norm.ppf(0.95) + stats.norm.ppf(0.8)) * spread.error, rel=0.1)
 
 
 def test_a_loss_that_must_be_seen_to_be_large_is_seen_less_often() -> None:

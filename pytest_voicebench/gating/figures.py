@@ -5,6 +5,7 @@ Every figure of `Scores` has its own name there. What else there is stands in `O
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_type_hints
@@ -52,14 +53,18 @@ FIGURES: Mapping[str, Unit] = {
 """Every figure by its name in a gate, with its unit."""
 
 
+_IN_TRIALS = re.compile(r"(pass_hat|pass_at)_([1-9]\d*)")  # pass_at_1 is a figure of every run
+
+
 def unit_of(name: str) -> Unit | None:
     """The unit of a figure, None where there is none of that name."""
-    return FIGURES.get(name)
+    return "share" if _IN_TRIALS.fullmatch(name) else FIGURES.get(name)
 
 
 def of_groups(name: str) -> bool:
     """Whether the figure is there for groups too."""
-    return name.partition(".")[0] not in OF_AN_AGENT
+    base = name.partition(".")[0]
+    return base not in OF_AN_AGENT and (base in FIGURES or not _IN_TRIALS.fullmatch(base))
 
 
 def figure_of(agent: AgentSummary, scores: Scores, name: str) -> Figure:
@@ -68,9 +73,19 @@ def figure_of(agent: AgentSummary, scores: Scores, name: str) -> Figure:
     if base in COUNTS:
         count = COUNTS[base](scores.counts)
         return Figure(value=count, text=str(count))
+    trials = _IN_TRIALS.fullmatch(base)
+    if trials is not None and base not in FIGURES:
+        return _told(_in_trials(agent, trials[1], int(trials[2])), statistic)
     if base in OF_AN_AGENT:
         return _told(OF_AN_AGENT[base][1](agent), statistic)
     return _told(getattr(scores, base), statistic)
+
+
+def _in_trials(agent: AgentSummary, name: str, k: int) -> Mean:
+    """pass^k or pass@k of a run with at least k trials."""
+    trials = getattr(agent, "trials", None)
+    found = [getattr(one, name) for one in (trials.passes if trials is not None else ()) if one.k == k]
+    return Mean(value=found[0].value, n=found[0].n) if found else Mean(value=None, n=0)
 
 
 def _told(found: Rate | Mean | Distribution | float | None, statistic: str) -> Figure:

@@ -236,6 +236,8 @@ class LastLines:
     def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None]:
         """Wait until everyone else has written."""
         yield
+        from pytest_voicebench.writers.terminal_decisions import gate_headlines
+
         reporter, lines = self.reporter, []
         if reporter.plan is None:
             return
@@ -264,17 +266,6 @@ def headline(summary: Summary) -> list[str]:
     lines = ["Pass@1 " + (", ".join(parts) or "n/a"), outcomes_text(summary.counts)]
     together = ", ".join(lines)
     return [together] if len("voicebench: " + together) < 100 else lines
-
-
-def gate_headlines(summary: Summary) -> list[str]:
-    """How the gates came out, and each that does not hold."""
-    from pytest_voicebench.writers.terminal_decisions import gate_text, gates_sentence
-
-    if not summary.gates:
-        return []
-    several = len(summary.agents) > 1
-    others = [gate_text(gate, with_agent=several) for gate in summary.gates if not gate.holds]
-    return [f"gates: {gates_sentence(summary.gates)}", *(f"gate {text}" for text in others)]
 
 
 def look_alikes(looks: Mapping[str, set[tuple[int, str]]]) -> list[str]:

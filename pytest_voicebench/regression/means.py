@@ -189,11 +189,14 @@ def mean_power(found: ValuePairs, spread: Spread, change: float, *, alpha: float
     """The probability that a change for the worse of that size would be shown: p at most alpha, and `at_least`.
 
     By the normal distribution. A score from 0 to 1 is taken to fall as a pass is lost, whole in some items, which adds
-    to the error (and is part of it already where such a loss was found); a latency grows everywhere alike.
+    to the error (and is part of it already where such a loss was found); latencies grow in proportion, and the error of
+    the second run with them.
     """
     error = spread.error
     if found.kind == "fraction":
         error = math.sqrt(max(error**2 - _lumps(found, spread.lost), 0.0) + _lumps(found, change))
+    elif level := abs(figure(found.before, found.statistic) or 0.0):
+        error *= math.sqrt((1 + (1 + min(change / level, 1.0)) ** 2) / 2)  # what doubles is seen anyway
     needed = max(at_least, NormalDist().inv_cdf(1 - alpha) * error)
     if error <= 0:
         return float(change > 0 and change >= needed)

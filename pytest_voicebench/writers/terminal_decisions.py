@@ -35,7 +35,15 @@ def gates_sentence(gates: Sequence[GateResult]) -> str:
     return ", ".join(parts + [f"{counts[None]} cannot be told"] * bool(counts[None]))
 
 
-def gate_text(gate: GateResult, *, with_agent: bool) -> str:
+def gate_headlines(summary: Summary) -> list[str]:
+    """How the gates came out, and a line for each that does not hold; nothing without gates."""
+    if not summary.gates:
+        return []
+    others = [_gate_text(gate, with_agent=len(summary.agents) > 1) for gate in summary.gates if not gate.holds]
+    return [f"gates: {gates_sentence(summary.gates)}", *(f"gate {text}" for text in others)]
+
+
+def _gate_text(gate: GateResult, *, with_agent: bool) -> str:
     """`FAILS: pass_at_1 >= 0.55: 0.520 (52/100)`."""
     agent = f" [{gate.agent}]" if with_agent else ""
     told = "; ".join(part for part in (gate.found, gate.why) if part)

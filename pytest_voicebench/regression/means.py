@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -118,10 +119,16 @@ def _all_swaps(number: int) -> Array:
 
 
 def _drawn_swaps(number: int, draws: int) -> Array:
+    """No swap at all, then drawn ones: always the same for as many scenarios."""
+    return _many_swaps(-(-number // 128) * 128, draws)[:, :number]
+
+
+@lru_cache(maxsize=4)
+def _many_swaps(columns: int, draws: int) -> Array:
     import numpy as np
 
-    drawn = np.random.default_rng(SEED).integers(0, 2, (draws, number))
-    return np.concatenate([np.zeros((1, number), dtype=drawn.dtype), drawn])
+    drawn = np.random.default_rng(SEED).integers(0, 2, (draws, columns), dtype=np.int8)
+    return np.concatenate([np.zeros((1, columns), dtype=np.int8), drawn])
 
 
 def _swapped_changes(found: ValuePairs, swaps: Array, place: Array) -> Array:

@@ -123,6 +123,13 @@ def compare_runs(before: SavedRun, after: SavedRun) -> Comparison:
     )
 
 
+def differences_around(
+    before: SavedRun, after: SavedRun, pairs: Sequence[tuple[Result, Result]]
+) -> tuple[Difference, ...]:
+    """What is not the same around the scores of these items: versions, rules, how a run was made, its agents."""
+    return (*_run_differences(before, after), *_item_differences(pairs))
+
+
 def agents_of(run: SavedRun) -> tuple[str, ...]:
     """The names of the run's agents, in its order."""
     return tuple(dict.fromkeys(row.agent.name for row in run.results if row.agent != UNKNOWN_AGENT))

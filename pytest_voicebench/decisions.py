@@ -9,6 +9,14 @@ Verdict = Literal["no_regression", "regressed", "inconclusive"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Chance:
+    """With which probability these pairs would have shown a change for the worse of that size, in the metric's unit."""
+
+    change: float
+    probability: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MetricComparison:
     """One metric of one agent, before and after, over the pairs that both runs measured.
 
@@ -17,7 +25,9 @@ class MetricComparison:
     `low` and `high` bound it at 95 %. `worse` is +1 where a higher value is worse (latencies), -1 where a lower one is.
     `p` is one-sided: how often an unchanged agent would look this much worse; `p_corrected` is Holm's, over all metrics
     asked together. `detectable` is the size of a change for the worse that these pairs would have shown with
-    probability 0.8. All five are None where there are too few pairs. `clusters`: scenarios or speakers drawn as one.
+    probability 0.8, None where no change would have been; `chances` are those of other sizes. All are None or empty
+    where there are too few pairs. `clusters`: the scenarios of the pairs; those of one scenario are drawn as one.
+    `min_effect` is the smallest change for the worse that matters, where one was given.
     """
 
     metric: str
@@ -35,6 +45,8 @@ class MetricComparison:
     p: float | None = None
     p_corrected: float | None = None
     detectable: float | None = None
+    chances: tuple[Chance, ...] = ()
+    min_effect: float | None = None
     seed: int | None = None
     why: str | None = None
 
@@ -54,8 +66,9 @@ class AgentComparison:
 class BaselineComparison:
     """A run against a baseline. `refused` says in one line why nothing could be compared; `agents` is then empty.
 
-    `compared` counts the items in both runs that ask the same; `only_before`, `only_after` and `changed` (another hash
-    of scenario or expectation) name the others. `cautions` are one line each: other clocks, machines, versions, judges.
+    `compared` counts the pairs: items that both runs measured and that ask the same. `only_before`, `only_after`,
+    `changed` (another hash of scenario or expectation) and `unmeasured` (an error, skipped or not run in one of them)
+    name the others. `cautions` are one line each: other clocks, versions, judges.
     """
 
     run: str
@@ -64,6 +77,7 @@ class BaselineComparison:
     only_before: tuple[str, ...] = ()
     only_after: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
+    unmeasured: tuple[str, ...] = ()
     cautions: tuple[str, ...] = ()
     refused: str | None = None
 

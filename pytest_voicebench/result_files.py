@@ -60,7 +60,11 @@ def read_results(run_folder: Path) -> ResultLog:
     A line that is not JSON was torn by a killed process; one that is JSON and no result was changed by somebody. Either
     is left out, with a note: one bad line never takes the others with it.
     """
-    path = run_folder / RESULTS_NAME
+    return read_results_file(run_folder / RESULTS_NAME)
+
+
+def read_results_file(path: Path) -> ResultLog:
+    """As `read_results`, from a results.jsonl of any name and place. Raises RunUnreadable."""
     try:
         lines = read_file(path).split(b"\n")
     except OSError as error:

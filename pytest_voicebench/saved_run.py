@@ -13,7 +13,13 @@ from pytest_voicebench.judgement import Judgement
 from pytest_voicebench.judgement_files import read_judgements
 from pytest_voicebench.plan import PLAN_NAME, Plan, completed, read_plan
 from pytest_voicebench.result import Result
-from pytest_voicebench.result_files import RESULTS_NAME, ResultLog, RunUnreadable, read_results
+from pytest_voicebench.result_files import (
+    RESULTS_NAME,
+    ResultLog,
+    RunUnreadable,
+    read_results,
+    read_results_file,
+)
 from pytest_voicebench.summarizing import summarize
 from pytest_voicebench.summary import Summary
 
@@ -76,6 +82,17 @@ def load_run(folder: Path) -> SavedRun:
     note = f"{folder}: no plan.json, so items that never ran are not counted"
     rows = completed(plan, log.results)
     return SavedRun(folder=folder, plan=plan, results=rows, notes=(*notes, note), judgements=judged.judgements)
+
+
+def load_results_file(path: Path) -> SavedRun:
+    """A run of which only the results.jsonl is at hand, under any name: whatever it holds was planned. The file is its
+    folder and gives its name; it has no evidence. Raises RunUnreadable, also where it holds no result.
+    """
+    log = read_results_file(path)
+    if not log.results:
+        raise RunUnreadable(f"{path}: holds no results; a run's results.jsonl does")
+    plan = _plan_of(log.results)
+    return SavedRun(folder=path, plan=plan, results=completed(plan, log.results), notes=log.notes)
 
 
 def _told(row: Result, log: ResultLog) -> Result:

@@ -96,6 +96,18 @@ def test_the_rescoring_of_the_readme_moves_the_one_item_it_says(tmp_path):
     assert "20 items compared: 1 now passes, 19 are the same." in README
 
 
+def test_the_gates_of_the_readme_find_what_it_says(tmp_path):
+    shutil.copytree(ROOT / "suites" / "fdb3", tmp_path / "suites" / "fdb3")
+    script = next(block for block in blocks("bash") if "baseline.jsonl" in block)
+    first, copy, gated = re.sub(r"\\\n +", "", script).strip().splitlines()
+    quiet = ("-p", "no:cacheprovider", "--tb=no", "-rN")
+    run(tmp_path, *shlex.split(first, comments=True), *quiet)
+    subprocess.run(["sh", "-c", copy], cwd=tmp_path, check=True)
+    shown = run(tmp_path, *shlex.split(gated, comments=True), *quiet, ok=1)
+    said = re.search(r"^```\n(Against baseline.*?)```", README, re.DOTALL | re.MULTILINE)[1]
+    assert [line for line in said.splitlines() if line != "..." and line not in shown] == []
+
+
 def test_every_command_of_the_readme_exists():
     named = set(re.findall(r"python -m pytest_voicebench ([\w-]+)", README))
     shown = run(ROOT, "pytest_voicebench", "--help")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_voicebench.codec import CodecError
+from pytest_voicebench.commands.gate_options import add_gate_arguments, asked_for, status, write_decisions
 from pytest_voicebench.commands.report import print_tables
+from pytest_voicebench.gating import Asked, allows_errors
 from pytest_voicebench.joining import join, join_text, refuse_holes, write_joined
 from pytest_voicebench.merging import Merge, MergeRefused, lay_over, merge_text, write_merge
 from pytest_voicebench.result_files import RunUnreadable, find_run, mark_latest_in
@@ -19,7 +22,7 @@ DESCRIPTION = """
 Without --replace: RUN... are the shards of one run (--voicebench-shard), which become one run. Exit status 0: every
 item passed or was skipped, 1: something did not, as pytest's would be; 2: refused, because a shard or an item is
 missing, is there twice, or is of another run. With --replace: the results of a rerun take the place of the run's, and
-the exit status is 0, or 2 where that is refused.
+the exit status is 0, or 2 where that is refused. With --gate: 1 where a gate fails; a missed scenario alone is 0 then.
 """
 
 
@@ -31,6 +34,7 @@ def run(argv: list[str]) -> int:
     parser.add_argument("--allow-partial", action="store_true", help="merge even if shards or items are missing")
     parser.add_argument("--out", type=Path, metavar="DIR", help="the merged run's folder (default: after the runs)")
     parser.add_argument("--reports", type=Path, default=Path("reports"), help="where runs are (default: reports)")
+    add_gate_arguments(parser)
     options = parser.parse_args(argv)
     if options.replace and len(options.runs) > 1:
         parser.error("--replace lays a rerun over one RUN")
@@ -50,36 +54,42 @@ def _join(runs: list[SavedRun], options: argparse.Namespace) -> int:
         refuse_holes(joined)
     first, *others = joined.shards
     out = options.out or first.folder.resolve().parent / f"{first.name}+{len(others)}"
+    asked = asked_for(options, *joined.shards)
     merged = write_joined(joined, out)
+    summary = write_decisions(merged, asked)
     mark_latest_in(options.reports, out)
     for run in joined.shards:
         _print_notes(run)
     for line in (*joined.holes, *joined.cautions):
         print(one_line(f"note: {line}"), file=sys.stderr)
     _print([join_text(joined), f"written to {out}", ""])
-    summary = merged.summary()
     print_tables(summary)
-    return status_of(summary, partial=options.allow_partial)
+    return status_of(summary, asked, partial=options.allow_partial)
 
 
-def status_of(summary: Summary, *, partial: bool) -> int:
-    """What pytest's exit status would have been: 1 where an item failed or was an error, or did not run and `partial`
-    does not allow that."""
+def status_of(summary: Summary, asked: Asked, *, partial: bool) -> int:
+    """What pytest's exit status would have been: 1 where a gate or, without gates, an item failed; where an item was an
+    error that no gate allows, or did not run and `partial` does not allow that."""
     counts = summary.counts
-    return int(bool(counts.failed or counts.error or (counts.not_run and not partial)))
+    if status(summary.gates, asked) or (counts.not_run and not partial):
+        return 1
+    errors = counts.error and not any(map(allows_errors, asked.gates))
+    return int(bool(errors or (counts.failed and not asked.gates)))
 
 
 def _replace(saved: SavedRun, options: argparse.Namespace) -> int:
     rerun = load_run(find_run(options.replace, options.reports))
     merge = lay_over(saved, rerun)
     out = options.out or saved.folder.resolve().parent / f"{saved.name}+{rerun.name}"
+    asked = asked_for(options, replace(saved, results=merge.results))
     merged = write_merge(merge, saved, rerun, out)
+    summary = write_decisions(merged, asked)
     mark_latest_in(options.reports, out)
     _print_notes(saved)
     _print_notes(rerun)
     _print_merge(merge, saved, rerun, out)
-    print_tables(merged.summary())
-    return 0
+    print_tables(summary)
+    return status(summary.gates, asked)
 
 
 def _print_notes(run: SavedRun) -> None:

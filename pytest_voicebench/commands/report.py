@@ -11,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_voicebench.codec import CodecError, dump_json
+from pytest_voicebench.commands.gate_options import add_gate_arguments, asked_for, status
+from pytest_voicebench.gating import decided
 from pytest_voicebench.result_files import RunUnreadable, find_run
 from pytest_voicebench.saved_run import load_run
 from pytest_voicebench.summary import Summary
@@ -22,8 +24,8 @@ from pytest_voicebench.writers.terminal import render
 
 
 def run(argv: list[str]) -> int:
-    """Print the tables, or with `--json` summary.json, and write summary.md anew (exit status 0); 2 with one line where
-    the run is unreadable."""
+    """Print the tables, or with `--json` summary.json, and write summary.md anew. Exit status 0, or 1 where a gate
+    fails; 2 with one line where the run, the baseline or a gate is unreadable."""
     parser = argparse.ArgumentParser(prog="python -m pytest_voicebench report", description=__doc__)
     parser.add_argument("run", nargs="?", default="latest", metavar="RUN", help="a run's folder, its name, or `latest`")
     parser.add_argument("--json", action="store_true", help="print summary.json instead of tables")
@@ -33,10 +35,12 @@ def run(argv: list[str]) -> int:
         help="which set: tables show voicebench unless told otherwise, --json has both",
     )
     parser.add_argument("--reports", type=Path, default=Path("reports"), help="where runs are (default: reports)")
+    add_gate_arguments(parser)
     options = parser.parse_args(argv)
     try:
         saved = load_run(find_run(options.run, options.reports))
-        summary = saved.summary()
+        asked = asked_for(options, saved)
+        summary = decided(saved, asked)
         data = report_bytes(summary, options.scores)
         with suppress(OSError):  # a run may lie where nobody can write
             write_markdown(saved.folder, summary, saved.results)
@@ -49,7 +53,7 @@ def run(argv: list[str]) -> int:
         print_bytes(data)
     else:
         print_tables(summary, official=options.scores == "official")
-    return 0
+    return status(summary.gates, asked)
 
 
 def report_bytes(summary: Summary, scores: str | None) -> bytes:

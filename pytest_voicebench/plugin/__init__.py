@@ -50,6 +50,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
         check_admission(config)
         budget(config)
+    if options.gates_given(config):
+        from pytest_voicebench.plugin.gates import check_gates
+
+        check_gates(config)
     options.check_agents(config)
     if config.getoption("voicebench_trials") or config.getini("voicebench_trials"):
         from pytest_voicebench.plugin.trials import trials

@@ -70,6 +70,18 @@ SHARD_HELP = (
     "hold this part of the selected items only, as in 3/8: parts of about the same time, on machines side by side; "
     "`python -m pytest_voicebench merge` makes one run of them"
 )
+BASELINE = "--voicebench-baseline"
+BASELINE_HELP = (
+    "compare with this run, item by item: a run's results.jsonl under any name, its folder, its name, or latest (the "
+    "newest finished one)"
+)
+GATE = "--voicebench-gate"
+GATE_HELP = (
+    "what must hold for exit status 0, whatever single scenarios do; may be given again: pass_at_1 >= 0.55, "
+    "hard.f1 >= 0.8, first_response_latency_s.p95 <= 2.5, must_pass(travel_19), errors <= 2, "
+    "no_regression(pass_at_1, min_effect=0.05)"
+)
+STRICT_HELP = "a gate that cannot be told fails"
 LABEL = "_voicebench_label"
 """The parameter that, where a run of several agents is rescored, names one of them as the run's ids do."""
 
@@ -96,6 +108,7 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption(RESUME, metavar="RUN", help=RESUME_HELP)
     group.addoption(WORDS, metavar="HOW", help=WORDS_HELP)
     _add_limits(group, parser)
+    _add_gates(group, parser)
     group.addoption(CONCURRENCY, metavar="N", help=CONCURRENCY_HELP)
     group.addoption(TRIALS, metavar="K", help=TRIALS_HELP)
     group.addoption(SHARD, metavar="NUMBER/COUNT", help=SHARD_HELP)
@@ -106,6 +119,14 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini("voicebench_reports", "where run folders go, from the root directory", default=DEFAULT_REPORTS)
     parser.addini("voicebench_agent", "the agent where --voicebench-agent is not given", default="")
     parser.addini("voicebench_judge", "the judge where --voicebench-judge is not given", default="")
+
+
+def _add_gates(group: pytest.OptionGroup, parser: pytest.Parser) -> None:
+    group.addoption(BASELINE, metavar="FILE|RUN", help=BASELINE_HELP)
+    group.addoption(GATE, action="append", metavar="EXPR", help=GATE_HELP)
+    group.addoption("--voicebench-strict", action="store_true", help=STRICT_HELP)
+    parser.addini("voicebench_baseline", f"as {BASELINE}, a file from the root directory", default="")
+    parser.addini("voicebench_gates", f"as {GATE}, one a line; both count", "linelist", [])
 
 
 def _add_limits(group: pytest.OptionGroup, parser: pytest.Parser) -> None:
@@ -135,6 +156,18 @@ def limits_given(config: pytest.Config) -> bool:
     options = ("voicebench_limit", "voicebench_retries", "voicebench_max_usd", "voicebench_prices")
     ini = ("voicebench_limits", "voicebench_retries", "voicebench_max_usd", "voicebench_prices")
     return any(config.getoption(name) for name in options) or any(config.getini(name) for name in ini)
+
+
+def gates_given(config: pytest.Config) -> bool:
+    """Whether the run is held against anything: then it is read before anything is collected."""
+    return any(
+        (
+            config.getoption("voicebench_baseline"),
+            config.getoption("voicebench_gate"),
+            config.getini("voicebench_baseline"),
+            config.getini("voicebench_gates"),
+        )
+    )
 
 
 def agent_option(config: pytest.Config) -> str:

@@ -15,7 +15,7 @@ from pytest_voicebench.plugin.admission import check_names
 from pytest_voicebench.plugin.attempt import facts_of
 from pytest_voicebench.plugin.budget import estimate_notices, note_spent, priced_header
 from pytest_voicebench.plugin.collect import NAME, SuiteFile
-from pytest_voicebench.plugin.options import LABEL, agent_specs, agents_given, concurrency, rescored_run
+from pytest_voicebench.plugin.options import LABEL, agent_specs, agents_given, concurrency, gates_given, rescored_run
 from pytest_voicebench.plugin.resume import begun
 from pytest_voicebench.plugin.run import shipped_agent
 from pytest_voicebench.plugin.run_folder import run_folder
@@ -91,6 +91,7 @@ def make_plan(items: Sequence[pytest.Item], collected: int, selected: Sequence[p
     from pytest_voicebench.plan import Plan
 
     config = selected[0].config
+    _check_gates(selected)
     rescored = rescored_run(config)
     rows, infos, labels = _rows(selected, config)
     ours = set(items)
@@ -150,6 +151,24 @@ def _rows(
     return rows, infos, labels
 
 
+def _check_gates(items: Sequence[pytest.Item]) -> None:
+    """Raise pytest.UsageError for gates about what no scenario of these suites has, whatever is selected of them."""
+    config = items[0].config
+    if gates_given(config):
+        from pytest_voicebench.plugin.gates import check_planned
+
+        scenarios = _all_scenarios(items)
+        check_planned(
+            config, [facts_of(one) for one in scenarios], [*(one.item_id for one in scenarios), *map(item_id, items)]
+        )
+
+
+def _all_scenarios(items: Sequence[pytest.Item]) -> list[Scenario]:
+    """All scenarios of the suite files that the items come from."""
+    files = {id(item.parent): item.parent for item in items if isinstance(item.parent, SuiteFile)}
+    return [scenario for file in files.values() for scenario in file.suite.scenarios]
+
+
 def _money(
     config: pytest.Config, infos: dict[str, AgentInfo], called: list[tuple[str, pytest.Item]]
 ) -> tuple[str, ...]:
@@ -167,8 +186,7 @@ def _planned_header(items: Sequence[pytest.Item], infos: dict[str, AgentInfo], c
     from pytest_voicebench.conversation import shown_setting
     from pytest_voicebench.plan import suite_hashes
 
-    files = {id(item.parent): item.parent for item in items if isinstance(item.parent, SuiteFile)}
-    facts = (facts_of(scenario) for file in files.values() for scenario in file.suite.scenarios)
+    facts = (facts_of(scenario) for scenario in _all_scenarios(items))
     specs = [spec for spec in (agent_specs(config) if infos else ()) if spec.label in infos]
     names = {spec.label: _as_shown(infos[spec.label], spec, config).name for spec in specs}
     given = {

@@ -12,6 +12,7 @@ import pytest
 
 from pytest_voicebench.codec import CodecError
 from pytest_voicebench.plugin.budget import stopped_line, with_unknown_cost
+from pytest_voicebench.plugin.gates import FailedReports, exit_status, summary_of
 from pytest_voicebench.plugin.options import rescored_run
 from pytest_voicebench.plugin.run_folder import run_folder
 from pytest_voicebench.writers.junit import PREFIX
@@ -84,6 +85,7 @@ class RunReporter:
         self.looks: dict[str, set[tuple[int, str]]] = {}
         self.earlier = 0
         self.waits: WaitsWatch | None = None
+        self.failed = FailedReports()
 
     def start(self, plan: Plan) -> None:
         """The items of the plan are about to run."""
@@ -122,11 +124,13 @@ class RunReporter:
         self._note(planned, report)
         crashed = report.failed and report.when not in ("setup", "call", "teardown")
         if crashed and planned.item_id not in {r.item_id for r in self._results()[self.earlier :]}:
+            self.failed.errors += 1
             self._save_crash(planned, str(report.longrepr))
 
     def _note(self, planned: Result, report: pytest.TestReport) -> None:
         """Keep what could be lost where the disk is full, and who the agent was."""
         said = dict(report.user_properties)
+        self.failed.count(planned, report, said.get(f"{PREFIX}outcome"))
         if said.get(f"{PREFIX}outcome") == "error":
             kind: Any = said.get(f"{PREFIX}error_kind")
             cause: Any = said.get(f"{PREFIX}cause")
@@ -171,6 +175,7 @@ class RunReporter:
             self.trouble.append(stopped)
             if exitstatus == pytest.ExitCode.OK:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED  # nobody may take it for a whole run
+        session.exitstatus = exit_status(session, session.exitstatus, self.summary, self.failed)
 
     def _sum_up(self, *, interrupted: bool) -> None:
         """Whatever cannot be read or written is a line at the end, and takes nothing else with it."""
@@ -187,7 +192,7 @@ class RunReporter:
             run, trouble = with_judgements(self.config, load_run(folder), interrupted=interrupted)
             self.trouble += (*run.notes, *trouble)
             run = replace(run, results=tuple(map(self._told, run.results)))
-            self.results, self.summary = run.results, run.summary()
+            self.results, self.summary = run.results, summary_of(self.config, run)
             add_run_properties(self.config, run_properties(self.summary))
             write_summary(folder, self.summary)
             write_markdown(folder, self.summary, run.results)
@@ -242,13 +247,15 @@ class LastLines:
     def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None]:
         """Wait until everyone else has written."""
         yield
+        from pytest_voicebench.writers.terminal_decisions import gate_headlines
+
         reporter, lines = self.reporter, []
         if reporter.plan is None:
             return
         junit = reporter.config.pluginmanager.getplugin("voicebench-junit")
         lines += reporter.trouble + ([junit.trouble] if junit is not None and junit.trouble else [])
         if reporter.summary is not None:
-            lines += headline(reporter.summary) + reporter.compared
+            lines += headline(reporter.summary) + reporter.compared + gate_headlines(reporter.summary)
         lines.append(f"results in {run_folder(reporter.config).shown}")
         for line in lines:
             _write(terminalreporter, f"voicebench: {one_line(line)}")

@@ -89,6 +89,18 @@ def breakdowns(results: Sequence[Result]) -> dict[str, dict[str, Scores]]:
     }
 
 
+def groups_of_items(facts: Sequence[Facts]) -> tuple[str, ...]:
+    """The names of all groups that these items belong to: `domain=travel`, `disfluency=none`, ..."""
+    found = (f"{kind}={group}" for kind, groups_of in _GROUPS.items() for item in facts for group in groups_of(item))
+    return tuple(dict.fromkeys(found))
+
+
+def in_group(facts: Facts, name: str) -> bool:
+    """Whether an item belongs to a group, `difficulty=hard`. Raises KeyError for a kind of group that there is not."""
+    kind, _, group = name.partition("=")
+    return group in _GROUPS[kind](facts)
+
+
 def split(results: Sequence[Result], groups_of: Callable[[Facts], tuple[str, ...]]) -> dict[str, list[Result]]:
     """Results by group; one that belongs to several is in each."""
     found: dict[str, list[Result]] = {}

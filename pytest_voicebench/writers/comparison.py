@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_voicebench.comparing import Comparison, Difference, ItemChange, Json, Moved
-from pytest_voicebench.writers.plain_text import columns, one_line, pad, value_text
+from pytest_voicebench.writers.plain_text import columns, one_line, pad, value_text, wrapped
 
 MOST_MOVED = 6
 MOST_ITEMS = 6
@@ -22,13 +22,13 @@ _WORDS = {
 def comparison_text(found: Comparison, *, width: int = 100) -> str:
     """Lines of at most `width` columns, the sentence last; the first says so where nothing could be compared."""
     nothing = "" if found.compared else f": nothing can be compared, {_why_nothing(found)}"
-    lines = [*_wrapped(f"compare {found.before} -> {found.after}{nothing}", width), ""]
+    lines = [*wrapped(f"compare {found.before} -> {found.after}{nothing}", width), ""]
     if found.changes:
         lines += [*_table(found.changes, width), ""]
     around = list(_around(found))
-    lines += [part for text in around for part in _wrapped(text, width)]
+    lines += [part for text in around for part in wrapped(text, width)]
     lines += [""] if around else []
-    return "\n".join([*lines, *_wrapped(sentence(found), width)]) + "\n"
+    return "\n".join([*lines, *wrapped(sentence(found), width)]) + "\n"
 
 
 def _why_nothing(found: Comparison) -> str:
@@ -97,7 +97,7 @@ def _in_lines(parts: Sequence[str], width: int) -> list[str]:
         if columns(longer) <= width:
             lines[-1] = longer
         else:
-            lines += _wrapped(text, width)
+            lines += wrapped(text, width)
     return [line for line in lines if line] or [""]
 
 
@@ -121,7 +121,7 @@ def _value(value: Json) -> str:
 
 def _around(found: Comparison) -> Iterator[str]:
     for difference in found.around:
-        yield _difference_text(difference, found.compared)
+        yield difference_text(difference, found.compared)
     if found.other_requests:
         yield f"another request under the same name, not compared: {_some(found.other_requests)}"
     for name, items in ((found.before, found.only_before), (found.after, found.only_after)):
@@ -138,7 +138,8 @@ def _agents_hint(found: Comparison) -> Iterator[str]:
         yield f"agents: {told}; each meets the one of its name, --agent NAME takes one out of several to meet any"
 
 
-def _difference_text(difference: Difference, compared: int) -> str:
+def difference_text(difference: Difference, compared: int) -> str:
+    """One difference around the scores as a line; `compared` is how many items it could have concerned."""
     count = len(difference.items)
     items = "all items" if count == compared else f"{count} of {compared} items ({_some(difference.items)})"
     before, after = _value(difference.before), _value(difference.after)
@@ -151,15 +152,3 @@ def _difference_text(difference: Difference, compared: int) -> str:
 def _some(names: Sequence[str]) -> str:
     left = len(names) - MOST_ITEMS
     return ", ".join(names[:MOST_ITEMS]) + (f" and {left} more" if left > 0 else "")
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    """The text in lines of at most `width` columns, broken at spaces."""
-    lines = [""]
-    for word in one_line(text).split(" "):
-        longer = f"{lines[-1]} {word}" if lines[-1] else word
-        if lines[-1] and columns(longer) > width:
-            lines.append(word)
-        else:
-            lines[-1] = longer
-    return [one_line(line, width) for line in lines]

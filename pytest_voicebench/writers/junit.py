@@ -16,12 +16,14 @@ from pytest_voicebench.conversation_files import AUDIO_NAME, JSON_NAME
 from pytest_voicebench.files import read_file, write_atomically
 
 if TYPE_CHECKING:
+    from pytest_voicebench.decisions import GateResult
     from pytest_voicebench.result import Result
     from pytest_voicebench.scorecard import Scorecard
     from pytest_voicebench.summary import Summary
 
 JUNIT_NAME = "junit.xml"
 PREFIX = "voicebench."
+GATES_CLASS = "voicebench.gates"
 
 Scalar = str | int | float | bool
 
@@ -160,6 +162,47 @@ def finish_junit(path: Path, summary: Summary) -> None:
 
     Raises JunitUnreadable. The file is replaced whole.
     """
+    root, suite = _read(path)
+    _put_properties(suite, run_properties(summary))
+    write_atomically(path, _document(root))
+
+
+def append_gates(path: Path, gates: Sequence[GateResult], *, strict: bool) -> None:
+    """Add a test case for each gate to the first suite of a junit.xml, in place of those of an earlier call.
+
+    A gate that fails is a failure; one that cannot be told is skipped, where `strict` a failure too. Raises
+    JunitUnreadable. The file is replaced whole.
+    """
+    root, suite = _read(path)
+    old = [case for case in suite.findall("testcase") if case.get("classname") == GATES_CLASS]
+    several = len({gate.agent for gate in gates}) > 1
+    new = [_gate_case(gate, strict=strict, with_agent=several) for gate in gates]
+    for case in old:
+        suite.remove(case)
+    last = max((i for i, child in enumerate(suite) if child.tag in ("properties", "testcase")), default=-1)
+    for place, case in enumerate(new, start=last + 1):
+        suite.insert(place, case)
+    for element in (suite,) if suite is root else (suite, root):
+        for name, tag in (("tests", None), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+            count = element.get(name)
+            if count is not None:
+                element.set(name, str(int(count) + _count(new, tag) - _count(old, tag)))
+    write_atomically(path, _document(root))
+
+
+def _gate_case(gate: GateResult, *, strict: bool, with_agent: bool) -> ET.Element:
+    name = f"{gate.expression} [{gate.agent}]" if with_agent else gate.expression
+    case = ET.Element("testcase", classname=GATES_CLASS, name=legal(name), time="0.000")
+    if not gate.holds:
+        failed = gate.holds is False or strict
+        told = "; ".join(part for part in (gate.found, gate.why) if part)
+        text = told if gate.holds is False else f"cannot be told: {told}"
+        ET.SubElement(case, "failure" if failed else "skipped", message=legal(text))
+    return case
+
+
+def _read(path: Path) -> tuple[ET.Element, ET.Element]:
+    """The root of a junit.xml and its first suite. Raises JunitUnreadable."""
     try:
         root = ET.fromstring(read_file(path))
     except OSError as error:
@@ -169,8 +212,7 @@ def finish_junit(path: Path, summary: Summary) -> None:
     suite = root if root.tag == "testsuite" else root.find("testsuite")
     if suite is None:
         raise JunitUnreadable(f"{path}: holds no testsuite")
-    _put_properties(suite, run_properties(summary))
-    write_atomically(path, _document(root))
+    return root, suite
 
 
 def _put_properties(suite: ET.Element, values: Mapping[str, Scalar]) -> None:
@@ -210,8 +252,9 @@ def _all_item_properties(results: Sequence[Result]) -> dict[str, Scalar]:
     return {f"{r.item_id}.{name}": value for r in results for name, value in item_properties(r).items()}
 
 
-def _count(cases: list[ET.Element], tag: str) -> int:
-    return sum(case.find(tag) is not None for case in cases)
+def _count(cases: Sequence[ET.Element], tag: str | None) -> int:
+    """How many have such a child; all of them for None."""
+    return sum(tag is None or case.find(tag) is not None for case in cases)
 
 
 def read_cases(path: Path) -> dict[str, ET.Element]:

@@ -62,3 +62,15 @@ def encodable(text: str, encoding: str | None) -> str:
     """The text with what an output's encoding (cp1252, ascii, ...) lacks shown as escape sequences."""
     name = encoding or "ascii"
     return text.encode(name, "backslashreplace").decode(name)
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """The text in lines of at most `width` columns, broken at spaces."""
+    lines = [""]
+    for word in one_line(text).split(" "):
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if lines[-1] and columns(longer) > width:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return [one_line(line, width) for line in lines]

@@ -9,6 +9,7 @@ from itertools import chain
 from pytest_voicebench.summary import AgentSummary, Summary
 from pytest_voicebench.writers import terminal_tables as tables
 from pytest_voicebench.writers.grid import Grid, Paint, ansi, grid_lines, plain
+from pytest_voicebench.writers.terminal_decisions import decision_lines
 from pytest_voicebench.writers.terminal_header import (
     header_lines,
     short_header_lines,
@@ -62,12 +63,13 @@ def render_short(summary: Summary, *, width: int = 100, color: bool) -> str:
 
 
 def _page(lines: list[str], summary: Summary, grids: Iterator[Grid], width: int, paint: Paint) -> str:
-    """The head and the tables below it; where no item was scored, a line that says so stands for all tables."""
-    if not summary.counts.valid:
-        return "\n".join([*lines, "", NOTHING_SCORED]) + "\n"
-    for grid in grids:
-        lines += ["", *grid_lines(grid, width=width, paint=paint)]
-    return "\n".join(lines) + "\n"
+    """The head, the tables (where no item was scored, a line that says so), and last what the run decides."""
+    if summary.counts.valid:
+        for grid in grids:
+            lines += ["", *grid_lines(grid, width=width, paint=paint)]
+    else:
+        lines += ["", NOTHING_SCORED]
+    return "\n".join([*lines, *decision_lines(summary, width=width, paint=paint)]) + "\n"
 
 
 def _grids(agents: Sequence[AgentSummary], width: int) -> Iterator[Grid]:

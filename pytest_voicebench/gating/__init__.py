@@ -1,0 +1,71 @@
+"""What a run decides: its comparison with a baseline and its gates, put into its summary, and what follows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from pytest_voicebench.decisions import GateResult
+from pytest_voicebench.gating.grammar import Gate, GateError, NoRegression, Threshold, parse_gate
+from pytest_voicebench.gating.holding import check_names, group_name, groups_of, held
+from pytest_voicebench.regression import Question, compare_with_baseline
+from pytest_voicebench.saved_run import SavedRun
+from pytest_voicebench.summary import Summary
+
+__all__ = ["Asked", "Gate", "GateError", "check_names", "decided", "gates_fail", "needs_baseline", "parse_gate"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a run is held against. `strict`: a gate that cannot be told fails."""
+
+    gates: tuple[Gate, ...] = ()
+    baseline: SavedRun | None = None
+    strict: bool = False
+
+    @property
+    def nothing(self) -> bool:
+        """Whether there is neither a gate nor a baseline."""
+        return not self.gates and self.baseline is None
+
+
+def decided(run: SavedRun, asked: Asked) -> Summary:
+    """The run's summary with its comparison and with how each gate came out for each agent, agents in their order.
+
+    Raises RunUnreadable as `SavedRun.summary`.
+    """
+    summary = run.summary()
+    if asked.nothing:
+        return summary
+    groups = [name for agent in summary.agents for name in groups_of(agent)]
+    questions = [q for gate in asked.gates if (q := _question(gate, groups)) is not None]
+    comparison = compare_with_baseline(asked.baseline, run, questions) if asked.baseline is not None else None
+    results = {a.name: [row for row in run.results if row.agent.name == a.name] for a in summary.agents}
+    gates = [held(gate, a, results[a.name], comparison) for gate in asked.gates for a in summary.agents]
+    return replace(summary, baseline=comparison, gates=tuple(gates))
+
+
+def _question(gate: Gate, groups: Sequence[str]) -> Question | None:
+    """What the gate asks of a comparison; None where it asks nothing, or for a group that is not in this run."""
+    if not isinstance(gate.asks, NoRegression):
+        return None
+    try:
+        group = group_name(gate.asks.group, dict.fromkeys(groups)) if gate.asks.group is not None else None
+    except GateError:
+        return None
+    return Question(metric=gate.asks.metric, group=group, min_effect=gate.asks.min_effect)
+
+
+def needs_baseline(gate: Gate) -> bool:
+    """Whether the gate can be told only against another run."""
+    return isinstance(gate.asks, NoRegression)
+
+
+def allows_errors(gate: Gate) -> bool:
+    """Whether the gate says how many errors of all items may be: then it, and not each of them, decides."""
+    return isinstance(gate.asks, Threshold) and gate.asks.metric == "errors" and gate.asks.group is None
+
+
+def gates_fail(gates: Iterable[GateResult], *, strict: bool) -> bool:
+    """Whether a gate fails; where `strict`, also whether one cannot be told."""
+    return any(gate.holds is False or (strict and gate.holds is None) for gate in gates)

@@ -1,0 +1,212 @@
+"""Gates and a baseline in pytest: read before anything is collected, decided once, by the process that reports."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from _pytest.junitxml import xml_key
+
+from pytest_voicebench.plugin.options import BASELINE, GATE, reports_folder
+from pytest_voicebench.writers.plain_text import one_line
+
+if TYPE_CHECKING:
+    from pytest_voicebench.gating import Asked, Gate
+    from pytest_voicebench.result import Facts, Result
+    from pytest_voicebench.saved_run import SavedRun
+    from pytest_voicebench.summary import Summary
+
+INI = "voicebench_gates"
+NAME = "voicebench-gates"
+
+_asked = pytest.StashKey["Asked"]()
+
+
+def check_gates(config: pytest.Config) -> None:
+    """Read what the run is held against. Raises pytest.UsageError, one line that says where.
+
+    Workers of xdist read the gates, whose names they check, and leave the baseline to the controller.
+    """
+    from pytest_voicebench.gating import Asked, needs_baseline
+
+    gates = (*_ini_gates(config), *_option_gates(config))
+    if config.getoption("voicebench_shard"):
+        if config.getoption("voicebench_gate"):
+            raise pytest.UsageError(
+                f"{GATE}: one shard decides nothing; give --gate to `python -m pytest_voicebench merge`"
+            )
+        gates = ()  # of the ini file: they are read, and are about the whole run
+    baseline = None if hasattr(config, "workerinput") else _baseline(config)
+    config.stash[_asked] = Asked(gates=gates, baseline=baseline, strict=config.getoption("voicebench_strict"))
+    missing = not (config.getoption("voicebench_baseline") or config.getini("voicebench_baseline"))
+    for gate in gates:
+        if missing and gate.source == GATE and needs_baseline(gate):
+            raise pytest.UsageError(f"{GATE} {gate.expression!r}: needs {BASELINE} FILE|RUN")
+    if gates and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(GateCases(config, config.stash[_asked]), NAME)
+
+
+def asked_of(config: pytest.Config) -> Asked | None:
+    """What the run is held against; None where nothing was given."""
+    return config.stash.get(_asked, None)
+
+
+def summary_of(config: pytest.Config, run: SavedRun) -> Summary:
+    """The run's summary, with what was decided. Raises RunUnreadable."""
+    asked = asked_of(config)
+    if asked is None:
+        return run.summary()
+    from pytest_voicebench.gating import decided
+
+    return decided(run, asked)
+
+
+def _option_gates(config: pytest.Config) -> list[Gate]:
+    return [_parsed(text, GATE, f"{GATE} {text!r}") for text in config.getoption("voicebench_gate") or ()]
+
+
+def _ini_gates(config: pytest.Config) -> list[Gate]:
+    gates = []
+    for text in config.getini(INI):
+        where = _ini_place(config, text)
+        gates.append(_parsed(text, where, f"{where}: {text!r}"))
+    return gates
+
+
+def _ini_place(config: pytest.Config, text: str) -> str:
+    """`pytest.ini:4`, or the file's name where the line cannot be found in it."""
+    path = config.inipath
+    if path is None:
+        return INI
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    number = next((number for number, line in enumerate(lines, start=1) if text in line), None)
+    return f"{path.name}:{number}" if number else f"{path.name}: {INI}"
+
+
+def _parsed(text: str, source: str, where: str) -> Gate:
+    from pytest_voicebench.gating import GateError, parse_gate
+
+    try:
+        return parse_gate(text, source)
+    except GateError as error:
+        raise pytest.UsageError(one_line(f"{where}: {error}")) from None
+
+
+def _baseline(config: pytest.Config) -> SavedRun | None:
+    from pytest_voicebench.plugin.resume import begun
+    from pytest_voicebench.regression.baseline import load_baseline
+    from pytest_voicebench.result_files import RunUnreadable
+
+    given, ini = config.getoption("voicebench_baseline"), config.getini("voicebench_baseline")
+    if not (given or ini):
+        return None
+    here = Path(config.invocation_params.dir) if given else config.rootpath
+    resumed = begun(config)
+    own = resumed.saved.folder if resumed is not None else None
+    try:
+        return load_baseline(given or ini, reports_folder(config), here=here, besides=own)
+    except RunUnreadable as error:
+        raise pytest.UsageError(one_line(f"{BASELINE if given else 'voicebench_baseline'}: {error}")) from None
+
+
+def check_planned(config: pytest.Config, facts: Sequence[Facts], item_ids: Sequence[str]) -> None:
+    """Refuse groups and items that no scenario of the suites at hand has. Raises pytest.UsageError.
+
+    Only in gates that were typed with the command: those of the ini file are about the whole suite, and a run of a part
+    of it says of them that they cannot be told.
+    """
+    from pytest_voicebench.gating import GateError, check_names
+    from pytest_voicebench.summarizing.groups import groups_of_items
+
+    asked = asked_of(config)
+    groups, ids = groups_of_items(facts), [*(one.scenario_id for one in facts), *item_ids]
+    for gate in asked.gates if asked is not None else ():
+        if gate.source == GATE:
+            try:
+                check_names(gate, groups, ids)
+            except GateError as error:
+                raise pytest.UsageError(one_line(f"{GATE} {gate.expression!r}: {error}")) from None
+
+
+class FailedReports:
+    """What pytest counts as failed, told apart: scenarios that the agent missed, and those that were not measured."""
+
+    def __init__(self) -> None:
+        self.missed = 0
+        self.errors = 0
+
+    def count(self, planned: Result, report: pytest.TestReport, outcome: object) -> None:
+        """Count a report of a scenario; a fixture that fails afterwards is neither."""
+        if not report.failed:
+            return
+        if outcome == "failed" and report.when == "call":
+            self.missed += 1
+        elif outcome == "error" and report.when != "teardown":
+            self.errors += 1
+
+
+def exit_status(session: pytest.Session, status: int, summary: Summary | None, failed: FailedReports) -> int:
+    """The exit status that gates give the session; pytest's own without gates, and where it ended in another way.
+
+    Gates stand in for the scenarios that the agent missed, and for those that could not be measured where one of them
+    says how many may be. Any other failure still counts, and so does a run that stopped before its end.
+    """
+    asked = asked_of(session.config)
+    if asked is None or not asked.gates or status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        return status
+    from pytest_voicebench.gating import allows_errors, gates_fail
+
+    if summary is None or gates_fail(summary.gates, strict=asked.strict):
+        return pytest.ExitCode.TESTS_FAILED
+    excused = failed.missed + (failed.errors if any(map(allows_errors, asked.gates)) else 0)
+    if summary.counts.not_run or session.testsfailed > excused:
+        return status
+    return pytest.ExitCode.OK
+
+
+class GateCases:
+    """Gates as test cases, put into the JUnit files once pytest has written them."""
+
+    def __init__(self, config: pytest.Config, asked: Asked) -> None:
+        self.config = config
+        self.asked = asked
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None]:
+        """After the files' writers, before the terminal's summary."""
+        yield
+        from pytest_voicebench.plugin.report import REPORTER
+
+        reporter = self.config.pluginmanager.getplugin(REPORTER)
+        summary: Summary | None = getattr(reporter, "summary", None)
+        if summary is None:
+            self._nothing_decided(session)
+            return
+        for path in self._files():
+            self._append(path, summary, reporter.trouble)
+
+    def _nothing_decided(self, session: pytest.Session) -> None:
+        """Gates that were typed with the command and met no scenario have not held."""
+        typed = any(gate.source == GATE for gate in self.asked.gates)
+        if typed and session.exitstatus == pytest.ExitCode.OK and not self.config.getoption("collectonly"):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            terminal = self.config.pluginmanager.getplugin("terminalreporter")
+            if terminal is not None:
+                terminal.write_line(f"voicebench: {GATE}: no scenario ran, so no gate holds")
+
+    def _files(self) -> list[Path]:
+        own = self.config.pluginmanager.getplugin("voicebench-junit")
+        writers = (own, self.config.stash.get(xml_key, None))
+        return [Path(xml.logfile) for xml in writers if xml is not None and not getattr(xml, "trouble", None)]
+
+    def _append(self, path: Path, summary: Summary, trouble: list[str]) -> None:
+        from pytest_voicebench.writers.junit import JunitUnreadable, append_gates
+
+        try:
+            append_gates(path, summary.gates, strict=self.asked.strict)
+        except JunitUnreadable as error:
+            trouble.append(f"gates are not in the JUnit file: {error}")
+        except OSError as error:
+            trouble.append(f"gates are not in {path}: {error.strerror or error}")

@@ -1,0 +1,274 @@
+"""Whether a gate holds: what is counted, what cannot be told, and what it says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from results import AGENT, a_result, a_run
+from strict_junit import strict_errors
+
+from pytest_voicebench.__main__ import main
+from pytest_voicebench.decisions import GateResult
+from pytest_voicebench.gating import Asked, GateError, check_names, decided, gates_fail, parse_gate
+from pytest_voicebench.result import Result
+from pytest_voicebench.saved_run import load_run
+from pytest_voicebench.summarizing.groups import groups_of_items
+from pytest_voicebench.writers.junit import append_gates, write_junit
+from pytest_voicebench.writers.summary_json import load_summary, write_summary
+from pytest_voicebench.writers.terminal import render
+
+
+def item(n: int, outcome: Any = "passed", *, scenario: str | None = None, **facts: Any) -> Result:
+    result = a_result(f"s{n}", outcome)
+    return replace(result, facts=replace(result.facts, **({"scenario_id": scenario} if scenario else {}), **facts))
+
+
+ROWS = (
+    *(item(n, difficulty="easy", speaker="a") for n in range(6)),
+    *(item(n, "failed", difficulty="hard", disfluency=("filler",), speaker="b") for n in range(6, 8)),
+    item(8, "passed", scenario="twice", difficulty="hard", disfluency=(), speaker="a"),
+    item(9, "failed", scenario="twice", difficulty="hard", disfluency=(), speaker="b"),
+    item(10, "error", scenario="dead", difficulty="easy"),
+)
+
+
+def outcome(tmp_path: Path, expression: str, *rows: Result, **more: Any) -> GateResult:
+    run = load_run(a_run(tmp_path / "run", *(rows or ROWS), **more))
+    (found,) = decided(run, Asked(gates=(parse_gate(expression, "here"),))).gates
+    return found
+
+
+@pytest.mark.parametrize(
+    ("expression", "holds", "found"),
+    [
+        ("pass_at_1 >= 0.7", True, "0.700 (7/10)"),
+        ("pass_at_1 > 0.7", False, "0.700 (7/10)"),
+        ("pass_at_1 < 0.7", False, "0.700 (7/10)"),
+        ("pass_at_1 <= 0.7", True, "0.700 (7/10)"),
+        ("hard.pass_at_1 >= 0.5", False, "0.250 (1/4)"),
+        ("difficulty=hard.pass_at_1 >= 0.25", True, "0.250 (1/4)"),
+        ("none.pass_at_1 >= 0.5", True, "0.500 (1/2)"),
+        ("f1 >= 0.9", True, "1.000 (n=10)"),
+        ("errors <= 1", True, "1"),
+        ("errors == 0", False, "1"),
+        ("hard.errors == 0", True, "0"),
+        ("failed <= 2", False, "3"),
+        ("first_response_latency_s.p95 <= 2", None, "n/a (n=0)"),
+        ("usd <= 5", None, "n/a"),
+        ("premature_commit_rate <= 0.1", None, "n/a (n=0)"),
+        ("must_pass(s0)", True, "1 of 1 passed"),
+        ("must_pass(s0, s1)", True, "2 of 2 passed"),
+        ("must_pass(twice)", False, "1 of 2 passed"),
+        ("must_pass(s8)", True, "1 of 1 passed"),
+        ("must_pass(dead)", None, "0 of 1 passed"),
+        ("must_pass(dead, s6)", False, "0 of 2 passed"),
+        ("no_regression(pass_at_1)", None, "n/a"),
+    ],
+)
+def test_how_a_gate_comes_out(tmp_path: Path, expression: str, holds: bool | None, found: str) -> None:
+    gate = outcome(tmp_path, expression)
+    assert (gate.holds, gate.found) == (holds, found)
+    assert (gate.expression, gate.agent, gate.source) == (expression, "local", "here")
+    assert holds is not None or gate.why
+
+
+@pytest.mark.parametrize(
+    ("expression", "why"),
+    [
+        ("usd <= 5", "nothing was measured"),
+        ("must_pass(twice)", "s9 failed"),
+        ("must_pass(dead)", "s10: error"),
+        ("must_pass(nobody)", "not in this run: nobody"),
+        ("medium.f1 >= 0.1", "not in this run: there is no group medium"),
+        ("esy.f1 >= 0.1", 'not in this run: there is no group esy; did you mean "easy"?'),
+        ("no_regression(f1)", "no baseline: give one with --voicebench-baseline"),
+    ],
+)
+def test_why_is_one_line(tmp_path: Path, expression: str, why: str) -> None:
+    assert outcome(tmp_path, expression).why == why
+
+
+def test_a_group_name_that_several_kinds_have_cannot_be_told(tmp_path: Path) -> None:
+    rows = [item(n, difficulty="easy", domain="easy") for n in range(3)]
+    gate = outcome(tmp_path, "easy.f1 >= 0.5", *rows)
+    assert (gate.holds, gate.why) == (
+        None,
+        "not in this run: easy may be domain=easy or difficulty=easy: write one of them",
+    )
+    assert outcome(tmp_path / "2", "domain=easy.f1 >= 0.5", *rows).holds is True
+
+
+@pytest.mark.parametrize(
+    ("expression", "holds"),
+    [
+        ("pass_at_1 >= 0.5", None),
+        ("pass_at_1 >= 0.99", None),
+        ("errors <= 1", None),  # the others may be errors
+        ("errors <= 0", False),  # it is too many already
+        ("must_pass(s0)", True),
+        ("must_pass(s6)", False),
+        ("must_pass(s99)", None),
+    ],
+)
+def test_of_a_run_that_stopped_early_only_what_is_settled_is_told(
+    tmp_path: Path, expression: str, holds: bool | None
+) -> None:
+    gate = outcome(tmp_path, expression, planned=(item(99),))
+    assert gate.holds is holds
+    if holds is None:
+        assert gate.why in ("1 of 12 items never ran", "s99: not run")
+
+
+def test_a_figure_that_seems_to_hold_is_shown_to_all_digits(tmp_path: Path) -> None:
+    rows = [item(n, "passed" if n < 2 else "failed") for n in range(3)]
+    assert outcome(tmp_path, "pass_at_1 >= 0.6667", *rows).why == "to all digits 0.6666666666666666"
+
+
+def test_every_gate_is_asked_of_every_agent(tmp_path: Path) -> None:
+    other = [replace(item(n, "failed"), item_id=f"grok-s{n}", agent=replace(AGENT, name="grok")) for n in range(3)]
+    run = load_run(a_run(tmp_path / "run", *(item(n) for n in range(3)), *other))
+    gates = tuple(parse_gate(text) for text in ("pass_at_1 >= 0.5", "must_pass(s1)"))
+    found = decided(run, Asked(gates=gates)).gates
+    assert [(g.expression, g.agent, g.holds) for g in found] == [
+        ("pass_at_1 >= 0.5", "grok", False),
+        ("pass_at_1 >= 0.5", "local", True),
+        ("must_pass(s1)", "grok", False),
+        ("must_pass(s1)", "local", True),
+    ]
+
+
+@pytest.mark.parametrize(("holds", "fails", "fails_strictly"), [(True, 0, 0), (None, 0, 1), (False, 1, 1)])
+def test_what_cannot_be_told_fails_only_where_strict(holds: bool | None, fails: int, fails_strictly: int) -> None:
+    gates = [GateResult(expression="f1 >= 0", agent="a", holds=h, found="", source="") for h in (True, holds)]
+    assert gates_fail(gates, strict=False) == bool(fails)
+    assert gates_fail(gates, strict=True) == bool(fails_strictly)
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("hrad.f1 >= 0.5", 'column 1: there is no group hrad; did you mean "hard"?'),
+        ("no_regression(hrad.f1)", 'column 15: there is no group hrad; did you mean "hard"?'),
+        ("must_pass(s0, twise)", 'column 15: there is no scenario twise; did you mean "twice"?'),
+        ("hard.usd <= 1", "column 1: usd is there for all items only"),
+        ("speaker=c.f1 >= 0.5", 'column 1: there is no group speaker=c; did you mean "speaker=b"?'),
+    ],
+)
+def test_names_that_no_scenario_has_are_told(expression: str, message: str) -> None:
+    facts = [row.facts for row in ROWS]
+    ids = [*(one.scenario_id for one in facts), *(row.item_id for row in ROWS)]
+    with pytest.raises(GateError) as error:
+        check_names(parse_gate(expression), groups_of_items(facts), ids)
+    assert str(error.value) == message
+
+
+# --- outputs ----------------------------------------------------------------------------------------------------------
+
+
+def test_gates_are_test_cases_of_a_junit_file_once_and_counted(tmp_path: Path) -> None:
+    path, run = tmp_path / "junit.xml", load_run(a_run(tmp_path / "run", *ROWS))
+    gates = tuple(parse_gate(text) for text in ("f1 >= 0.5", "pass_at_1 >= 0.9", "usd <= 1"))
+    summary = decided(run, Asked(gates=gates))
+    write_junit(path, run.results, summary)
+    for _ in range(2):
+        append_gates(path, summary.gates, strict=False)
+    assert strict_errors(path) == []
+    text = path.read_text()
+    assert text.count("voicebench.gates") == 3
+    assert 'tests="14"' in text
+    assert 'failures="4"' in text
+    assert '<failure message="0.700 (7/10)" />' in text
+    assert '<skipped message="cannot be told: n/a; nothing was measured" />' in text
+    append_gates(path, summary.gates, strict=True)
+    assert 'failures="5"' in path.read_text()
+    assert strict_errors(path) == []
+
+
+def test_what_was_decided_is_in_summary_json_and_read_back(tmp_path: Path) -> None:
+    run = load_run(a_run(tmp_path / "run", *ROWS))
+    base = load_run(a_run(tmp_path / "base", *ROWS))
+    summary = decided(run, Asked(gates=(parse_gate("no_regression(pass_at_1)"),), baseline=base))
+    write_summary(tmp_path, summary)
+    again = load_summary(tmp_path)
+    assert (again.baseline, again.gates) == (summary.baseline, summary.gates)
+    assert again.gates[0].why == "these pairs would show a loss only from 63.4 points on"
+
+
+def test_the_terminal_tells_the_comparison_and_the_gates_last(tmp_path: Path) -> None:
+    before = load_run(a_run(tmp_path / "main", *(item(n) for n in range(60))))
+    after = load_run(a_run(tmp_path / "run", *(item(n, "passed" if n >= 12 else "failed") for n in range(60))))
+    texts = ("no_regression(pass_at_1, min_effect=0.05)", "must_pass(s20)", "pass_at_1 >= 0.99", "usd <= 1")
+    summary = decided(after, Asked(gates=tuple(map(parse_gate, texts)), baseline=before))
+    lines = render(summary, color=False).splitlines()
+    assert max(map(len, lines)) <= 100
+    at = lines.index("Against baseline main")
+    assert lines[at + 2].split()[:5] == ["pass_at_1", "regressed", "1.000", "0.800", "-0.200"]
+    assert "  newly failed (12): s0, s1, s10, s11, s2, s3, s4, s5 and 4 more" in lines
+    gates = lines.index("Gates: 1 holds, 2 fail, 1 cannot be told")
+    assert gates > at
+    assert [line.split("  ")[1].strip() for line in lines[gates + 1 :] if line[2] != " "] == [
+        "FAILS", "holds", "FAILS", "cannot be told",
+    ]  # fmt: skip
+
+
+def run_dir(tmp_path: Path) -> list[str]:
+    before = a_run(tmp_path / "reports" / "main", *(item(n) for n in range(60)))
+    a_run(tmp_path / "reports" / "run", *(item(n, "passed" if n >= 12 else "failed") for n in range(60)))
+    return ["--reports", str(tmp_path / "reports"), "--baseline", str(before / "results.jsonl")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        ([], 0),
+        (["--gate", "pass_at_1 >= 0.8"], 0),
+        (["--gate", "pass_at_1 >= 0.9"], 1),
+        (["--gate", "no_regression(pass_at_1)", "--gate", "pass_at_1 >= 0.8"], 1),
+        (["--gate", "usd <= 1"], 0),
+        (["--gate", "usd <= 1", "--strict"], 1),
+    ],
+)
+def test_report_takes_the_same_options_and_ends_as_gates_say(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], status: int
+) -> None:
+    assert main(["report", "run", *run_dir(tmp_path), *arguments]) == status
+    assert "Against baseline main" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--gate", "pass_at1 >= 0.8"], "report: --gate 'pass_at1 >= 0.8': column 1: there is no metric pass_at1; did"),
+        (["--gate", "must_pass(s999)"], "report: --gate 'must_pass(s999)': column 11: there is no scenario s999; did"),
+        (["--baseline", "nothing"], "report: nothing: no such file, and no such run in "),
+    ],
+)
+def test_a_wrong_option_of_report_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert main(["report", "run", *run_dir(tmp_path), *arguments]) == 2
+    printed = capsys.readouterr().err
+    assert printed.startswith(message)
+    assert printed.count("\n") == 1
+
+
+def test_without_a_baseline_no_regression_is_refused_by_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reports = run_dir(tmp_path)[:2]
+    assert main(["report", "run", *reports, "--gate", "no_regression(f1)"]) == 2
+    assert capsys.readouterr().err == "report: --gate 'no_regression(f1)': needs --baseline FILE|RUN\n"
+
+
+def test_a_merge_is_held_against_gates_as_one_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = run_dir(tmp_path)
+    a_run(tmp_path / "reports" / "rerun", *(item(n) for n in range(12)))
+    gates = ["--gate", "no_regression(pass_at_1)", "--gate", "pass_at_1 >= 0.99"]
+    assert main(["merge", "run", "--replace", "rerun", *options, *gates]) == 0
+    folder = tmp_path / "reports" / "run+rerun"
+    assert [gate.holds for gate in load_summary(folder).gates] == [True, True]
+    assert (folder / "junit.xml").read_text().count("voicebench.gates") == 2
+    assert "Gates: 2 hold" in capsys.readouterr().out

@@ -81,6 +81,7 @@ class Attempt:
             official=self._official(talk) if talk else None,
             usd=self.recorded.usd if self.recorded else None,
             usd_unknown=self.recorded.usd_unknown if self.recorded else None,
+            withheld=talk.withheld if talk else (),
         )
         return self.result
 

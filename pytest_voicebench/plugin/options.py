@@ -60,6 +60,13 @@ RESUME_HELP = (
     "finish this interrupted run in its own folder: its folder, its name, or latest; what passed or failed stays, "
     "everything else is held; the suites and the agents must be the same"
 )
+NO_AUDIO = "--voicebench-no-audio"
+NO_AUDIO_HELP = "keep no recording: no audio.flac is written; scores are the same"
+REDACT = "--voicebench-redact"
+REDACT_HELP = (
+    "replace what this regular expression matches by [redacted] in everything the run writes and shows; repeatable; "
+    "scores are made before, recordings are not changed"
+)
 LABEL = "_voicebench_label"
 """The parameter that, where a run of several agents is rescored, names one of them as the run's ids do."""
 
@@ -86,6 +93,7 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption(RESUME, metavar="RUN", help=RESUME_HELP)
     group.addoption(WORDS, metavar="HOW", help=WORDS_HELP)
     _add_limits(group, parser)
+    _add_keeping(group, parser)
     group.addoption(CONCURRENCY, metavar="N", help=CONCURRENCY_HELP)
     parser.addini("voicebench_concurrency", f"what {CONCURRENCY} says where it is not given", default="")
     parser.addini("voicebench_words", "what --voicebench-words says where it is not given", default="")
@@ -106,6 +114,12 @@ def _add_limits(group: pytest.OptionGroup, parser: pytest.Parser) -> None:
     parser.addini("voicebench_retries", f"what {RETRIES} says where it is not given", default="")
 
 
+def _add_keeping(group: pytest.OptionGroup, parser: pytest.Parser) -> None:
+    group.addoption(NO_AUDIO, action="store_true", help=NO_AUDIO_HELP)
+    group.addoption(REDACT, action="append", metavar="REGEX", help=REDACT_HELP)
+    parser.addini("voicebench_redact", f"as {REDACT}, one a line; both count", "linelist", [])
+
+
 def add_agent_alias(parser: pytest.Parser, config: pytest.Config) -> None:
     """Declare `--agent`, unless the repository or another plugin owns that name.
 
@@ -122,6 +136,13 @@ def limits_given(config: pytest.Config) -> bool:
     options = ("voicebench_limit", "voicebench_retries", "voicebench_max_usd", "voicebench_prices")
     ini = ("voicebench_limits", "voicebench_retries", "voicebench_max_usd", "voicebench_prices")
     return any(config.getoption(name) for name in options) or any(config.getini(name) for name in ini)
+
+
+def keeping_asked(config: pytest.Config) -> bool:
+    """Whether anything is to be withheld from what the run writes."""
+    return any(map(config.getoption, ("voicebench_no_audio", "voicebench_redact"))) or bool(
+        config.getini("voicebench_redact")
+    )
 
 
 def agent_option(config: pytest.Config) -> str:

@@ -15,6 +15,7 @@ from pytest_voicebench.plugin.admission import check_names
 from pytest_voicebench.plugin.attempt import facts_of
 from pytest_voicebench.plugin.budget import estimate_notices, priced_header
 from pytest_voicebench.plugin.collect import NAME, SuiteFile
+from pytest_voicebench.plugin.keeping import kept
 from pytest_voicebench.plugin.options import LABEL, agent_specs, agents_given, concurrency, rescored_run
 from pytest_voicebench.plugin.resume import begun
 from pytest_voicebench.plugin.run import shipped_agent
@@ -81,6 +82,7 @@ def is_ours(fixture: Any) -> bool:
 def make_plan(items: Sequence[pytest.Item], collected: int) -> Plan:
     """The items as planned, each with the agent that will run it where that is known. Raises pytest.UsageError."""
     from pytest_voicebench.plan import UNKNOWN_AGENT, Plan
+    from pytest_voicebench.rescoring import unscorable_text
     from pytest_voicebench.result import Result
 
     config = items[0].config
@@ -107,7 +109,7 @@ def make_plan(items: Sequence[pytest.Item], collected: int) -> Plan:
         header={} if config.getoption("collectonly") else _header(config) | _planned_header(items, infos, config),
         notices=(*_notices(items), *_money(config, infos, called))
         if rescored is None
-        else (f"rescoring {rescored.name}: no agent is called",),
+        else (f"rescoring {rescored.name}: no agent is called", *filter(None, [unscorable_text(rescored)])),
     )
 
 
@@ -176,6 +178,7 @@ def _header(config: pytest.Config) -> dict[str, Any]:
         "workers": worker.get("workercount", 0),
         **({"concurrency": most} if (most := concurrency(config)) > 1 and rescored is None else {}),
         **({"words": words} if (words := words_text(config)) else {}),
+        **kept(config).header(),
         "versions": {"python": sys.version.split()[0], **{name: _version(name) for name in packages}},
     }
 

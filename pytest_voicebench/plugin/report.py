@@ -12,6 +12,7 @@ import pytest
 
 from pytest_voicebench.codec import CodecError
 from pytest_voicebench.plugin.budget import stopped_line
+from pytest_voicebench.plugin.keeping import kept
 from pytest_voicebench.plugin.options import rescored_run
 from pytest_voicebench.plugin.run_folder import run_folder
 from pytest_voicebench.writers.junit import PREFIX
@@ -133,7 +134,7 @@ class RunReporter:
     def _save_crash(self, planned: Result, text: str) -> None:
         from pytest_voicebench.result_files import append_result
 
-        cause = " ".join(text.split())[:300]
+        cause = kept(self.config).text(" ".join(text.split()))[:300]
         crash = replace(planned, outcome="error", error_kind="infrastructure", cause=cause)
         self.reported[planned.item_id] = crash
         with suppress(OSError, ValueError):

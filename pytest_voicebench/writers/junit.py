@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 JUNIT_NAME = "junit.xml"
 PREFIX = "voicebench."
 
+NAMES = {
+    "item", "agent", "outcome", "error_kind", "taken_from", "attempts", "transcript_source", "folder",
+    "conversation", "audio", "withheld",
+}  # fmt: skip
+"""Properties of an item that hold names and paths, none of anybody's words."""
+
 Scalar = str | int | float | bool
 
 RUN_SCORES = (
@@ -64,6 +70,7 @@ def item_properties(result: Result) -> dict[str, Scalar]:
         "warnings": "; ".join(result.warnings) or None,
         "usd": result.usd,
         "usd_unknown": result.usd_unknown,
+        "withheld": ",".join(result.withheld) or None,
         **_artifacts(result),
         **_scores(result),
     }
@@ -76,7 +83,7 @@ def _artifacts(result: Result) -> dict[str, object]:
     return {
         "folder": result.folder,
         "conversation": f"{result.folder}/{JSON_NAME}",
-        "audio": f"{result.folder}/{AUDIO_NAME}",
+        "audio": None if "sound" in result.withheld else f"{result.folder}/{AUDIO_NAME}",
     }
 
 

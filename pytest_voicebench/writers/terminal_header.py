@@ -216,11 +216,22 @@ def _how_made(header: Mapping[str, Json]) -> list[str]:
         facts.append(f"resumed {', '.join(map(str, resumed))}")
     if header.get("words"):
         facts.append(f"words {header['words']}")
+    if header.get("withheld"):
+        facts.append(f"withheld {withheld_text(header)}")
     if header.get("workers") is not None:
         facts.append(f"{header['workers']} workers" if header["workers"] else "no workers")
     if header.get("concurrency"):
         facts.append(f"{header['concurrency']} conversations at once")
     return facts + [f"{name} {version}" for name, version in _mapping(header.get("versions")).items()]
+
+
+def withheld_text(header: Mapping[str, Json]) -> str:
+    """`sound (--voicebench-no-audio) and text of 2 patterns (--voicebench-redact)`; empty where all was kept."""
+    asked = _mapping(header.get("withheld"))
+    parts = ["sound (--voicebench-no-audio)"] if asked.get("sound") else []
+    number = asked.get("patterns")
+    parts += [f"text of {number} pattern{'' if number == 1 else 's'} (--voicebench-redact)"] if number else []
+    return " and ".join(parts)
 
 
 def _mapping(value: Json) -> Mapping[str, Json]:

@@ -11,7 +11,7 @@ from typing import Any
 from pytest_voicebench.codec import CodecError
 from pytest_voicebench.judgement import Judgement
 from pytest_voicebench.judgement_files import read_judgements
-from pytest_voicebench.plan import PLAN_NAME, Plan, completed, read_plan
+from pytest_voicebench.plan import PLAN_NAME, Plan, completed, mode_of, read_plan
 from pytest_voicebench.result import Result
 from pytest_voicebench.result_files import RESULTS_NAME, ResultLog, RunUnreadable, read_results
 from pytest_voicebench.summarizing import summarize
@@ -42,7 +42,8 @@ class SavedRun:
     def header(self) -> Mapping[str, Json]:
         """How the run was made; at least its name. `judge` is there where one was asked."""
         judges = list(dict.fromkeys(f"{j.judge.model} at {j.judge.host}" for j in self.judgements))
-        return {"run": self.name, **self.plan.header, **({"judge": "; ".join(judges)} if judges else {})}
+        made = {"mode": mode_of(self.plan.header)} if self.plan.header else {}  # without a plan nobody knows
+        return {"run": self.name, **made, **self.plan.header, **({"judge": "; ".join(judges)} if judges else {})}
 
     def summary(self) -> Summary:
         """The summary of its results, computed now. Raises RunUnreadable for figures too large to sum up."""

@@ -25,7 +25,7 @@ from pytest_voicebench.plugin.words import words_text
 if TYPE_CHECKING:
     from pytest_voicebench.agents.naming import AgentSpec
     from pytest_voicebench.conversation import AgentInfo
-    from pytest_voicebench.plan import Plan
+    from pytest_voicebench.plan import Plan, SuiteSource
     from pytest_voicebench.scenario import Scenario
 
 
@@ -107,10 +107,18 @@ def make_plan(items: Sequence[pytest.Item], collected: int) -> Plan:
         collected=collected,
         items=tuple(rows),
         header={} if config.getoption("collectonly") else _header(config) | _planned_header(items, infos, config),
+        sources=_sources(items),
         notices=(*_notices(items), *_money(config, infos, called))
         if rescored is None
         else (f"rescoring {rescored.name}: no agent is called", *filter(None, [unscorable_text(rescored)])),
     )
+
+
+def _sources(items: Sequence[pytest.Item]) -> tuple[SuiteSource, ...]:
+    """What the items are told and hear, as hashes."""
+    from pytest_voicebench.facts import sources_of
+
+    return sources_of(map(scenario_of, items))
 
 
 def _money(
@@ -179,11 +187,12 @@ def _header(config: pytest.Config) -> dict[str, Any]:
         **({"concurrency": most} if (most := concurrency(config)) > 1 and rescored is None else {}),
         **({"words": words} if (words := words_text(config)) else {}),
         **kept(config).header(),
-        "versions": {"python": sys.version.split()[0], **{name: _version(name) for name in packages}},
+        "versions": {"python": sys.version.split()[0], **{name: version_of(name) for name in packages}},
     }
 
 
-def _version(package: str) -> str:
+def version_of(package: str) -> str:
+    """The installed version of a package, `not installed` where there is none."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:

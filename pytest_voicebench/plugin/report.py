@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -86,6 +86,7 @@ class RunReporter:
         """The items of the plan are about to run."""
         import pytest_voicebench.saved_run  # now, so that an interrupted run need not wait for it  # noqa: F401
         from pytest_voicebench.plugin.junit import start_junit
+        from pytest_voicebench.plugin.manifest import begin_manifest
         from pytest_voicebench.plugin.progress import progress_line
         from pytest_voicebench.plugin.running import hold
 
@@ -94,6 +95,14 @@ class RunReporter:
         self.running = hold(run_folder(self.config).path)
         progress_line(self.config).planned = len(plan.items)
         start_junit(self.config, run_folder(self.config).path)
+        self._note_how(begin_manifest, plan)
+
+    def _note_how(self, write: Callable[..., None], *known: object) -> None:
+        """How the run is made; where that cannot be written it is a line at the end."""
+        try:
+            write(self.config, *known)
+        except OSError as error:
+            self.trouble.append(f"cannot write {error.filename}: {error.strerror or error}")
 
     def pytest_report_collectionfinish(self) -> list[str]:
         """What is about to run, and where its files go."""
@@ -167,6 +176,7 @@ class RunReporter:
         """Whatever cannot be read or written is a line at the end, and takes nothing else with it."""
         from pytest_voicebench.plugin.judge import with_judgements
         from pytest_voicebench.plugin.junit import add_run_properties
+        from pytest_voicebench.plugin.manifest import finish_manifest
         from pytest_voicebench.result_files import RunUnreadable
         from pytest_voicebench.saved_run import load_run
         from pytest_voicebench.writers.junit import run_properties
@@ -180,6 +190,7 @@ class RunReporter:
             self.results, self.summary = run.results, run.summary()
             add_run_properties(self.config, run_properties(self.summary))
             write_summary(folder, self.summary)
+            self._note_how(finish_manifest, run.plan, run.results)
             self.compared = self._compared(run)
         except RunUnreadable as error:
             self.trouble.append(str(error))

@@ -125,6 +125,7 @@ def run_properties(summary: Summary) -> dict[str, Scalar]:
     counts = summary.counts
     values: dict[str, object] = {
         "run": summary.header.get("run"),
+        "mode": summary.header.get("mode"),
         "stimulus": summary.stimulus,
         "score_set": f"{summary.score_set} {summary.score_version}",
         "judge": summary.header.get("judge") or "none",

@@ -22,9 +22,9 @@ NOT_COMPARABLE = "not comparable with published figures"
 def header_lines(summary: Summary, *, width: int, paint: Paint) -> list[str]:
     """The header, one fact a line; facts that the caller did not give are left out, `judge: none` never is.
 
-    Read from `summary.header`: run, started_at, suites (name to sha256), judge, merged, words (texts), given (agent to
-    settings), rescored_from (with held_at, scored_before, scored_now), workers, concurrency, versions (name to
-    version).
+    Read from `summary.header`: run, mode, started_at, suites (name to sha256), judge, merged, words (texts), given
+    (agent to settings), rescored_from (with held_at, scored_before, scored_now), withheld, workers, concurrency,
+    versions (name to version).
     """
     lines = _head_lines(summary, width, paint)
     for label, text in _facts(summary):
@@ -133,8 +133,12 @@ def _error_kinds(counts: Counts) -> str:
 def _title(summary: Summary) -> str:
     scored = f"{summary.counts.valid}/{summary.counts.planned} scored"
     run = [f"run {summary.header['run']}"] if summary.header.get("run") else []
-    run += [f"rescored from {summary.header['rescored_from']}"] if summary.header.get("rescored_from") else []
+    run += [_mode(summary.header)] if summary.header.get("mode") else []
     return "voicebench: " + ", ".join([" + ".join(summary.suites) or "no suite", scored, *run])
+
+
+def _mode(header: Mapping[str, Json]) -> str:
+    return f"rescored from {header['rescored_from']}" if header.get("rescored_from") else str(header["mode"])
 
 
 def _notices(summary: Summary) -> list[str]:

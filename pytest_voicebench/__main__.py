@@ -20,7 +20,10 @@ COMMANDS = {
         "pytest_voicebench.commands.import_:run",
         "bring in the official FDB-v3 release, or results of its scripts",
     ),
-    "export": ("pytest_voicebench.commands.export:run", "write a run in the layout of the official FDB-v3 scripts"),
+    "export": (
+        "pytest_voicebench.commands.export:run",
+        "write a run as CTRF, CSV, Parquet, or for the official scripts",
+    ),
     "match": ("pytest_voicebench.commands.match:run", "compare two values as a matcher does"),
     "report": ("pytest_voicebench.commands.report:run", "print a run's tables again"),
     "judge": ("pytest_voicebench.commands.judge:run", "ask a judge about a run made earlier"),

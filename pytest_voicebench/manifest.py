@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_voicebench.codec import dump_json
+from pytest_voicebench.codec import CodecError, dump_json, parse_text
 from pytest_voicebench.conversation import AgentInfo
-from pytest_voicebench.files import write_atomically
+from pytest_voicebench.files import read_file, write_atomically
 from pytest_voicebench.machine import Load, Machine, without_home
 from pytest_voicebench.plan import UNKNOWN_AGENT, Plan, RunMode, SuiteSource, mode_of
 from pytest_voicebench.result import Result
@@ -49,14 +49,16 @@ class Manifest:
     """How a run was made; see the fields' own classes.
 
     `mode`: live (conversations were held), rescored (those of an earlier run were judged again), imported (held by
-    somebody else's scripts). `header` is the head of the run as summary.json has it too: name, start, rules, workers,
-    versions of what scores rest on, hashes of suites, settings given, prices. `packages` are the versions of the other
-    dependencies. `command` are the words behind `pytest`, secrets and patterns masked, None where no pytest ran.
-    `commit` is that of the repository of the suites. `machine` and `load` are None where no conversation was held.
+    somebody else's scripts). `ended_at`: UTC, ISO 8601; None while the run goes on, and where it was killed. `header` is
+    the head of the run as summary.json has it too: name, start, rules, workers, versions of what scores rest on, hashes
+    of suites, settings given, prices. `packages` are the versions of the other dependencies. `command` are the words
+    behind `pytest`, secrets and patterns masked, None where no pytest ran. `commit` is that of the repository of the
+    suites. `machine` and `load` are None where no conversation was held.
     """
 
     schema_version: int
     mode: RunMode
+    ended_at: str | None
     header: Mapping[str, Json]
     command: tuple[str, ...] | None
     agents: tuple[AgentInfo, ...]
@@ -78,12 +80,14 @@ def manifest_of(
     commit: str | None = None,
     machine: Machine | None = None,
     load: Load | None = None,
+    ended_at: str | None = None,
 ) -> Manifest:
     """The manifest of a run with this plan and, as far as it got, these results. Equal runs have equal ones."""
     rows = {row.item_id: row for row in (*plan.items, *results)}
     return Manifest(
         schema_version=MANIFEST_VERSION,
         mode=mode_of(plan.header),
+        ended_at=ended_at,
         header=_json_without_home(dict(plan.header)),
         command=None if command is None else tuple(map(without_home, command)),
         agents=_agents(rows.values()),
@@ -100,6 +104,17 @@ def manifest_of(
 def write_manifest(run_folder: Path, manifest: Manifest) -> None:
     """Write manifest.json into a run's folder, whole or not at all. Raises OSError."""
     write_atomically(run_folder / MANIFEST_NAME, manifest_bytes(manifest))
+
+
+def ended_at(run_folder: Path) -> str | None:
+    """When the run in a folder ended, as its manifest says; None where it does not, or there is none."""
+    path = run_folder / MANIFEST_NAME
+    try:
+        data = parse_text(read_file(path), where=str(path))
+    except (OSError, CodecError):
+        return None
+    found = data.get("ended_at") if isinstance(data, dict) else None
+    return found if isinstance(found, str) else None
 
 
 def manifest_bytes(manifest: Manifest) -> bytes:

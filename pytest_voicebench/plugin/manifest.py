@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -39,11 +40,14 @@ def finish_manifest(config: pytest.Config, plan: Plan, results: Sequence[Result]
     from pytest_voicebench.machine import load_now
     from pytest_voicebench.manifest import write_manifest
 
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     load = replace(config.stash[_before], after=load_now())
-    write_manifest(run_folder(config).path, _manifest(config, plan, results, load))
+    write_manifest(run_folder(config).path, _manifest(config, plan, results, load, now))
 
 
-def _manifest(config: pytest.Config, plan: Plan, results: Sequence[Result], load: Load) -> Manifest:
+def _manifest(
+    config: pytest.Config, plan: Plan, results: Sequence[Result], load: Load, ended_at: str | None = None
+) -> Manifest:
     from pytest_voicebench.machine import git_commit, this_machine
     from pytest_voicebench.manifest import manifest_of
     from pytest_voicebench.plugin.planning import version_of
@@ -56,6 +60,7 @@ def _manifest(config: pytest.Config, plan: Plan, results: Sequence[Result], load
         commit=git_commit(config.rootpath),
         machine=this_machine(),
         load=load,
+        ended_at=ended_at,
     )
 
 

@@ -29,6 +29,8 @@ COMMANDS = {
     "judge": ("pytest_voicebench.commands.judge:run", "ask a judge about a run made earlier"),
     "judge-check": ("pytest_voicebench.commands.judge_check:run", "measure a judge against labelled controls"),
     "merge": ("pytest_voicebench.commands.merge:run", "join run folders, or lay a rerun over a run"),
+    "leaderboard": ("pytest_voicebench.commands.leaderboard:run", "rank the agents of several runs"),
+    "case": ("pytest_voicebench.commands.case:run", "show one scenario across agents and runs, side by side"),
     "compare": ("pytest_voicebench.commands.compare:run", "say which items and which scores moved between two runs"),
 }
 

@@ -49,11 +49,11 @@ class Manifest:
     """How a run was made; see the fields' own classes.
 
     `mode`: live (conversations were held), rescored (those of an earlier run were judged again), imported (held by
-    somebody else's scripts). `ended_at`: UTC, ISO 8601; None while the run goes on, and where it was killed. `header` is
-    the head of the run as summary.json has it too: name, start, rules, workers, versions of what scores rest on, hashes
-    of suites, settings given, prices. `packages` are the versions of the other dependencies. `command` are the words
-    behind `pytest`, secrets and patterns masked, None where no pytest ran. `commit` is that of the repository of the
-    suites. `machine` and `load` are None where no conversation was held.
+    somebody else's scripts). `ended_at`: UTC, ISO 8601; None while the run goes on, and where it was killed. `header`
+    is the head of the run as summary.json has it too: name, start, rules, workers, versions of what scores rest on,
+    hashes of suites, settings given, prices. `packages` are the versions of the other dependencies. `command` are the
+    words behind `pytest`, secrets and patterns masked, None where no pytest ran. `commit` is that of the repository
+    of the suites. `machine` and `load` are None where no conversation was held.
     """
 
     schema_version: int

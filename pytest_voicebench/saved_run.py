@@ -45,6 +45,13 @@ class SavedRun:
         made = {"mode": mode_of(self.plan.header)} if self.plan.header else {}  # without a plan nobody knows
         return {"run": self.name, **made, **self.plan.header, **({"judge": "; ".join(judges)} if judges else {})}
 
+    def called(self, agent: str) -> str:
+        """The name of one of its agents with the settings it was given: `local endpoint_s=1.2`."""
+        given = self.header.get("given")
+        settings = given.get(agent) if isinstance(given, Mapping) else None
+        told = [f"{key}={value}" for key, value in settings.items()] if isinstance(settings, Mapping) else []
+        return " ".join([agent, *told])
+
     def summary(self) -> Summary:
         """The summary of its results, computed now. Raises RunUnreadable for figures too large to sum up."""
         try:

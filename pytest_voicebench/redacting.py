@@ -19,6 +19,7 @@ from itertools import accumulate
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from pytest_voicebench.conversation import AgentInfo, Conversation, Transcribed, Word
+from pytest_voicebench.judgement import Judgement
 from pytest_voicebench.result import Result
 from pytest_voicebench.scenario import Scenario
 
@@ -38,6 +39,7 @@ _KEPT = {
 _KEPT_OF: Mapping[type, set[str]] = {
     AgentInfo: {"name", "model", "transport"},
     Conversation: {"item_id", "recording", "wire_events"},
+    Judgement: {"item_id", "judge", "judged_at", "output_format"},
     Result: {"item_id"},
     Scenario: {"item_id", "steps", "generator"},
 }

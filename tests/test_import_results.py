@@ -375,7 +375,14 @@ def test_scenarios_nobody_has_spoken_are_skipped(root: Path) -> None:
 def test_a_run_folder_is_whole_and_written_once(root: Path) -> None:
     result(add(root))
     run = run_of(root)
-    assert {p.name for p in run.folder.iterdir()} == {"plan.json", "results.jsonl", "items", "summary.json", JUNIT_NAME}
+    assert {p.name for p in run.folder.iterdir()} == {
+        "plan.json",
+        "results.jsonl",
+        "items",
+        "summary.json",
+        JUNIT_NAME,
+        "manifest.json",
+    }
     assert load_run(run.folder).results == run.results
     assert run.header["run"] == "run"
     with pytest.raises(ImportRefused, match="exists already"):

@@ -138,7 +138,7 @@ def test_a_run_tells_how_it_was_made_whatever_the_workers(tmp_path, way):
     assert found["load"]["after"] is not None
     for name in (platform.node(), str(Path.home()), f"/{getpass.getuser()}/", str(tmp_path)):
         assert name not in text
-    assert ", live, judge: none" in shown
+    assert "figures; mode: live" in shown
 
 
 def test_a_rescored_run_says_so(tmp_path):

@@ -133,19 +133,16 @@ def _error_kinds(counts: Counts) -> str:
 def _title(summary: Summary) -> str:
     scored = f"{summary.counts.valid}/{summary.counts.planned} scored"
     run = [f"run {summary.header['run']}"] if summary.header.get("run") else []
-    run += [_mode(summary.header)] if summary.header.get("mode") else []
+    run += [f"rescored from {summary.header['rescored_from']}"] if summary.header.get("rescored_from") else []
     return "voicebench: " + ", ".join([" + ".join(summary.suites) or "no suite", scored, *run])
 
 
-def _mode(header: Mapping[str, Json]) -> str:
-    return f"rescored from {header['rescored_from']}" if header.get("rescored_from") else str(header["mode"])
-
-
 def _notices(summary: Summary) -> list[str]:
-    """The stimulus first, whatever it is, then what else must be known before a figure is read."""
+    """The stimulus first, whatever it is, with the mode, then what else must be known before a figure is read."""
     comparable = "" if summary.stimulus == "human" else f" - {NOT_COMPARABLE}"
     others = [notice for notice in summary.notices if NOT_COMPARABLE not in notice]
-    return [f"stimulus: {summary.stimulus}{comparable}", *others]
+    mode = f"; mode: {summary.header['mode']}" if summary.header.get("mode") else ""
+    return [f"stimulus: {summary.stimulus}{comparable}{mode}", *others]
 
 
 def _facts(summary: Summary) -> Iterator[tuple[str, str]]:

@@ -227,19 +227,15 @@ def test_a_redacted_run_says_in_one_line_what_cannot_be_rescored(tmp_path):
 
 def test_rescoring_can_redact_and_leave_out_the_sound_of_a_run_that_kept_everything(tmp_path):
     write_run(tmp_path)
-    with judge_server() as double:
-        judge = {"OPENAI_BASE_URL": double.url, "OPENAI_API_KEY": "key"}
-        run_apart(tmp_path, "--voicebench-judge=double,retries=0", plugins=(), **judge)
+    run_apart(tmp_path, plugins=())
     before, first = scores(tmp_path), latest_run(tmp_path)
     args = ("--voicebench-rescore=latest", f"--voicebench-redact={PATTERN}", "--voicebench-no-audio")
     _, shown = run_apart(tmp_path, *args, plugins=())
     again = latest_run(tmp_path)
     assert scores(tmp_path) == before
     assert not list(again.rglob("audio.flac"))
-    assert (again / "judgements.jsonl").is_file()
     shutil.rmtree(first)
-    for left in (".pytest_cache", "reports/.judge_cache"):  # of the first run
-        shutil.rmtree(tmp_path / left, ignore_errors=True)
+    shutil.rmtree(tmp_path / ".pytest_cache", ignore_errors=True)  # of the first run
     assert leaks(tmp_path, shown) == []
 
 

@@ -19,6 +19,7 @@ from pytest_voicebench.conversation import (
     Utterance,
     Word,
 )
+from pytest_voicebench.judgement import Asked, Judge, Judgement
 from pytest_voicebench.redacting import MARK, PatternRefused, check_speed, redactor_of
 from pytest_voicebench.result import Result
 
@@ -116,6 +117,16 @@ def test_a_result_can_be_read_again_whatever_the_pattern(pattern):
         result.outcome,
         result.agent.name,
     )
+
+
+def test_what_a_judge_was_asked_and_said_loses_it_too_and_keeps_its_question():
+    judge = Judge(model="m4111", host="h", prompt_version=1, prompt_sha256="4111", temperature=0.0)
+    asked = Asked(question="argument", tool="pay", argument="card", expected=4111, actual="4112")
+    found = redactor_of(["4111"]).data(
+        Judgement(item_id="4111", judge=judge, asked=asked, correct=False, reason="4111 is another")
+    )
+    assert (found.judge, found.item_id, found.asked.question) == (judge, "4111", "argument")
+    assert (found.asked.expected, found.asked.actual, found.reason) == (MARK, "4112", f"{MARK} is another")
 
 
 def test_what_holds_no_match_is_the_same_object_and_says_nothing_of_it():

@@ -20,12 +20,17 @@ COMMANDS = {
         "pytest_voicebench.commands.import_:run",
         "bring in the official FDB-v3 release, or results of its scripts",
     ),
-    "export": ("pytest_voicebench.commands.export:run", "write a run in the layout of the official FDB-v3 scripts"),
+    "export": (
+        "pytest_voicebench.commands.export:run",
+        "write a run as CTRF, CSV, Parquet, or for the official scripts",
+    ),
     "match": ("pytest_voicebench.commands.match:run", "compare two values as a matcher does"),
     "report": ("pytest_voicebench.commands.report:run", "print a run's tables again"),
     "judge": ("pytest_voicebench.commands.judge:run", "ask a judge about a run made earlier"),
     "judge-check": ("pytest_voicebench.commands.judge_check:run", "measure a judge against labelled controls"),
     "merge": ("pytest_voicebench.commands.merge:run", "join run folders, or lay a rerun over a run"),
+    "leaderboard": ("pytest_voicebench.commands.leaderboard:run", "rank the agents of several runs"),
+    "case": ("pytest_voicebench.commands.case:run", "show one scenario across agents and runs, side by side"),
     "compare": ("pytest_voicebench.commands.compare:run", "say which items and which scores moved between two runs"),
 }
 

@@ -221,6 +221,9 @@ class Reported:
     call_starts_s: tuple[float | None, ...] = ()
 
 
+Withheld = Literal["sound", "text"]
+"""What a run was told not to keep: --voicebench-no-audio, --voicebench-redact."""
+
 EndReason = Literal["settled", "window", "line_closed", "max_duration", "no_response", "user_ended", "problem"]
 
 
@@ -241,7 +244,8 @@ class Conversation:
     on the user's recordings, one line each. `session_s`: seconds from the connection until it was closed, which some
     providers charge; None on the virtual clock, and where there was no connection. `reported` is given where the
     conversation was held by somebody else's scripts and imported. `words_dropped` counts the words that a recogniser
-    put where no speech is; None where none listened.
+    put where no speech is; None where none listened. `withheld`: no recording was saved, or text that scores
+    may rest on was replaced.
     """
 
     item_id: str
@@ -266,6 +270,7 @@ class Conversation:
     reported: Reported | None = None
     words_dropped: int | None = None
     session_s: float | None = None
+    withheld: tuple[Withheld, ...] = ()
     format: int = FORMAT
     wire_events: tuple[str, ...] = field(default=(), repr=False, compare=False)
     recording: Recording | None = field(default=None, repr=False, compare=False)

@@ -57,6 +57,17 @@ def load_conversation(folder: Path) -> Conversation:
         raise ConversationUnreadable(str(error)) from None
 
 
+def load_events(folder: Path) -> tuple[str, ...]:
+    """The lines of a folder's events.jsonl, none where there is no such file. Raises ConversationUnreadable."""
+    path = folder / EVENTS_NAME
+    try:
+        return tuple(read_file(path).decode().splitlines())
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValueError) as error:
+        raise ConversationUnreadable(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+
+
 def load_recording(folder: Path) -> Recording:
     """Both voices of a folder's audio.flac. Raises ConversationUnreadable."""
     from pytest_voicebench.audio_files import AudioError, read_flac

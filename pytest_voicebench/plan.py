@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pytest_voicebench.codec import dump_json, parse_json
 from pytest_voicebench.conversation import AgentInfo
@@ -22,13 +22,30 @@ UNKNOWN_AGENT = AgentInfo(name="unknown")
 
 Json = Any
 
+RunMode = Literal["live", "rescored", "imported"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteSource:
+    """What a suite told its agents and played to them, as hashes (SHA-256), and the seeds of what was generated.
+
+    `recordings` and `room_tone_seeds` are those of the items selected: by path from the suite's folder, by speaker.
+    """
+
+    suite: str
+    instructions_sha256: str
+    documents_sha256: tuple[str, ...]
+    tools_sha256: str
+    recordings: Mapping[str, str]
+    room_tone_seeds: Mapping[str, int]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """The items selected, in order, each as a Result with outcome `not_run`; `collected` counts the others too.
 
-    `header` says how the run was made (name, time, versions, command) and heads its summary. `shard` says which part of
-    a selection `items` are, None where they are all of it.
+    `header` says how the run was made (name, time, versions) and heads its summary; `sources` are for its manifest.
+    `shard` says which part of a selection `items` are, None where they are all of it.
     """
 
     collected: int
@@ -36,11 +53,19 @@ class Plan:
     header: Mapping[str, Json] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
     shard: Shard | None = None
+    sources: tuple[SuiteSource, ...] = ()
 
     @property
     def selection(self) -> tuple[Result, ...]:
         """The items of all shards."""
         return self.items if self.shard is None else self.shard.selection
+
+
+def mode_of(header: Mapping[str, Json]) -> RunMode:
+    """How the results of a run came about, by its header: conversations held for it, an earlier run's, or imported."""
+    if header.get("rescored_from"):
+        return "rescored"
+    return "imported" if header.get("imported") else "live"
 
 
 def write_plan(run_folder: Path, plan: Plan) -> None:

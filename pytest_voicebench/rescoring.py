@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -81,17 +81,19 @@ def recorded_run(saved: SavedRun) -> RecordedRun:
     )
 
 
-def take_evidence(source: Path, target: Path) -> None:
+def take_evidence(source: Path, target: Path, *, leave_out: Container[str] = ()) -> None:
     """The files of a conversation in another run's folder too, as hard links where possible, else as copies.
 
-    The result of the earlier run and the folders of its other attempts stay behind. Linked files take no room, and
-    stay whole when either run is deleted; nobody writes into them, because files are replaced and never changed.
+    The result of the earlier run, the folders of its other attempts, and files of the names `leave_out` stay behind.
+    Linked files take no room, and stay whole when either run is deleted; nobody writes into them, because files are
+    replaced and never changed.
     """
     if not source.is_dir():
         return
     target.mkdir(parents=True, exist_ok=True)
     for path in sorted(source.iterdir()):
-        if path.is_file() and path.name != RESULT_NAME and not path.name.startswith("."):
+        taken = path.name != RESULT_NAME and path.name not in leave_out and not path.name.startswith(".")
+        if taken and path.is_file():
             link_or_copy(path, target / path.name)
 
 
@@ -108,6 +110,13 @@ def carried(row: Result, planned: Result, folder: str, official: OfficialCard | 
         folder=folder if row.folder else None,
         official=official,
     )
+
+
+def unscorable_text(run: RecordedRun) -> str:
+    """One line for what of the run cannot be judged again, for its text was redacted; empty where all can."""
+    number = sum("text" in row.withheld and row.scorecard is not None for row in run.items.values())
+    told = f"of {number} of {len(run.items)} items text was redacted (--voicebench-redact): they cannot be judged again"
+    return told if number else ""
 
 
 def attempts_with(row: Result, outcome: Outcome) -> tuple[str, ...]:

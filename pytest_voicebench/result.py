@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from pytest_voicebench.conversation import AgentInfo, TranscriptSource
+from pytest_voicebench.conversation import AgentInfo, Delivery, TranscriptSource, Withheld
 from pytest_voicebench.official_card import OfficialCard
 from pytest_voicebench.scorecard import Scorecard
 
@@ -47,7 +47,8 @@ class Result:
     `transcript_source` says on whose words for the agent's voice a score like `mentions` rests; `words_dropped` is None
     where no recogniser listened. `usage` is the provider's, and `session_s` where there was a session. `usd` is what it
     cost (of several attempts: all of them); None where there was no session, and where `usd_unknown` says why nobody
-    knows.
+    knows. `withheld` is the conversation's: what of it was not kept; so is
+    `delivery`, None where none was held.
     """
 
     item_id: str
@@ -71,3 +72,5 @@ class Result:
     usd: float | None = None
     usd_unknown: str | None = None
     trial: int | None = None
+    withheld: tuple[Withheld, ...] = ()
+    delivery: Delivery | None = None

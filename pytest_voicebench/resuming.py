@@ -110,7 +110,7 @@ def _check_header(run: BegunRun, asked: Plan) -> None:
     other = [suite for suite, sha256 in (new.get("suites") or {}).items() if suites.get(suite) != sha256]
     if other:
         raise ResumeRefused(f"suite {_some(other)} changed since {name} (its hash differs)")
-    for key, what in (("rules", "rules of scoring"), ("words", "--voicebench-words")):
+    for key, what in (("rules", "rules of scoring"), ("words", "--voicebench-words"), ("withheld", "what is kept")):
         if old.get(key) != new.get(key):
             raise ResumeRefused(f"{what} of {name}: {old.get(key)}, now {new.get(key)}")
     sets = {f"{row.scorecard.score_set} {row.scorecard.version}" for row in run.done.values() if row.scorecard}

@@ -11,7 +11,7 @@ from typing import Any
 from pytest_voicebench.codec import CodecError
 from pytest_voicebench.judgement import Judgement
 from pytest_voicebench.judgement_files import read_judgements
-from pytest_voicebench.plan import PLAN_NAME, Plan, completed, read_plan
+from pytest_voicebench.plan import PLAN_NAME, Plan, completed, mode_of, read_plan
 from pytest_voicebench.result import Result
 from pytest_voicebench.result_files import (
     RESULTS_NAME,
@@ -48,7 +48,15 @@ class SavedRun:
     def header(self) -> Mapping[str, Json]:
         """How the run was made; at least its name. `judge` is there where one was asked."""
         judges = list(dict.fromkeys(f"{j.judge.model} at {j.judge.host}" for j in self.judgements))
-        return {"run": self.name, **self.plan.header, **({"judge": "; ".join(judges)} if judges else {})}
+        made = {"mode": mode_of(self.plan.header)} if self.plan.header else {}  # without a plan nobody knows
+        return {"run": self.name, **made, **self.plan.header, **({"judge": "; ".join(judges)} if judges else {})}
+
+    def called(self, agent: str) -> str:
+        """The name of one of its agents with the settings it was given: `local endpoint_s=1.2`."""
+        given = self.header.get("given")
+        settings = given.get(agent) if isinstance(given, Mapping) else None
+        told = [f"{key}={value}" for key, value in settings.items()] if isinstance(settings, Mapping) else []
+        return " ".join([agent, *told])
 
     def summary(self) -> Summary:
         """The summary of its results, computed now. Raises RunUnreadable for figures too large to sum up."""

@@ -376,7 +376,7 @@ def test_a_run_folder_is_whole_and_written_once(root: Path) -> None:
     result(add(root))
     run = run_of(root)
     assert {p.name for p in run.folder.iterdir()} == {
-        *("plan.json", "results.jsonl", "items", "summary.json", "summary.md", JUNIT_NAME),
+        *("plan.json", "results.jsonl", "items", "summary.json", "summary.md", JUNIT_NAME, "manifest.json"),
     }
     assert load_run(run.folder).results == run.results
     assert run.header["run"] == "run"

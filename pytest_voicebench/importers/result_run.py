@@ -25,6 +25,7 @@ from pytest_voicebench.importers.release_suite import (
 from pytest_voicebench.importers.reported_conversation import conversation_of
 from pytest_voicebench.importers.result_file import StaleResult, read_result_file
 from pytest_voicebench.importers.staging import staged
+from pytest_voicebench.manifest import manifest_of, write_manifest
 from pytest_voicebench.metrics.official import official_card
 from pytest_voicebench.plan import Plan, read_plan, suite_hashes, write_plan
 from pytest_voicebench.result import ErrorKind, Facts, Result
@@ -138,6 +139,7 @@ def _write_run(
     summary = run.summary()
     write_summary(stage, summary)
     write_markdown(stage, summary, run.results)
+    write_manifest(stage, manifest_of(run.plan, run.results))
     write_junit(stage / JUNIT_NAME, run.results, summary)
 
 

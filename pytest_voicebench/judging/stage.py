@@ -14,6 +14,7 @@ from pytest_voicebench.judging.cache import VerdictCache
 from pytest_voicebench.judging.evidence import Evidence, evidence_of, record_of
 from pytest_voicebench.judging.prompts import Prompt, prompt_for
 from pytest_voicebench.judging.settings import Endpoint, JudgeSettings, judge_of
+from pytest_voicebench.redacting import MARK
 from pytest_voicebench.result import Result
 from pytest_voicebench.result_files import RunUnreadable, folder_of
 
@@ -80,6 +81,9 @@ def _pose(item_id: str, asked: Asked, evidence: Evidence) -> _Posed:
     if asked.question != "argument" and not evidence.sentences:
         text = "the agent spoke and gave no text of it"
         return _Posed(item_id=item_id, asked=asked, cause="no_transcript", detail=text)
+    if MARK in f"{asked.expected} {asked.actual}":
+        text = "a value was redacted, and is not known any more"
+        return _Posed(item_id=item_id, asked=asked, cause="no_evidence", detail=text)
     try:
         prompt = prompt_for(asked.question, record_of(asked, evidence))
     except (ValueError, RecursionError):  # 1e999 reads as infinite, and JSON has no way to write that

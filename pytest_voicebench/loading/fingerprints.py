@@ -22,12 +22,21 @@ def digest(value: Json) -> str:
 
 def suite_digest(info: SuiteInfo, code: dict[str, str]) -> str:
     """What every conversation of a suite shares. `code` maps each Python file that answers or speaks to its text."""
-    tools = [
+    tools = _tools(info)
+    rules = [info.kind, info.today.isoformat(), info.window, info.settle_s, info.max_duration_s]
+    return digest([rules, info.instructions, list(info.documents), tools, code])
+
+
+def tools_digest(info: SuiteInfo) -> str:
+    """What an agent is told of the suite's tools, and what they answer."""
+    return digest(_tools(info))
+
+
+def _tools(info: SuiteInfo) -> Json:
+    return [
         [t.name, t.description, t.json_schema(), t.writes, t.returns, t.answer, t.latency_s]
         for t in info.tools.values()
     ]
-    rules = [info.kind, info.today.isoformat(), info.window, info.settle_s, info.max_duration_s]
-    return digest([rules, info.instructions, list(info.documents), tools, code])
 
 
 def matching_digest(info: SuiteInfo) -> str:

@@ -35,6 +35,10 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
+    if options.keeping_asked(config):
+        from pytest_voicebench.plugin.keeping import check_keeping
+
+        check_keeping(config)
     options.check_rescore(config)
     if config.getoption("voicebench_resume") is not None:
         from pytest_voicebench.plugin.resume import check_resume

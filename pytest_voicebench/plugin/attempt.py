@@ -81,6 +81,8 @@ class Attempt:
             official=self._official(talk) if talk else None,
             usd=self.recorded.usd if self.recorded else None,
             usd_unknown=self.recorded.usd_unknown if self.recorded else None,
+            withheld=talk.withheld if talk else (),
+            delivery=talk.delivery if talk else None,
         )
         return self.result
 

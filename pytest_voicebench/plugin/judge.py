@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_voicebench.plugin.keeping import kept
 from pytest_voicebench.plugin.options import judge_asked, rescored_run
 from pytest_voicebench.plugin.progress import progress_line
 
@@ -62,13 +63,14 @@ def _carried(config: pytest.Config, run: SavedRun) -> tuple[SavedRun, list[str]]
     """Of a run that is rescored, what judges said about its conversations, which are the same; else nothing."""
     recorded = rescored_run(config)
     own = {result.item_id for result in run.results}
-    kept = tuple(j for j in recorded.saved.judgements if j.item_id in own) if recorded is not None else ()
-    if not kept:
+    judgements = recorded.saved.judgements if recorded is not None else ()
+    carried = tuple(kept(config).data(one) for one in judgements if one.item_id in own)
+    if not carried:
         return run, []
     from pytest_voicebench.judgement_files import write_judgements
 
     try:
-        write_judgements(run.folder, kept)
+        write_judgements(run.folder, carried)
     except OSError as error:
         return run, [f"judgements not carried over: cannot write {error.filename or run.folder}: {error.strerror}"]
-    return replace(run, judgements=kept), []
+    return replace(run, judgements=carried), []

@@ -82,6 +82,13 @@ GATE_HELP = (
     "no_regression(pass_at_1, min_effect=0.05)"
 )
 STRICT_HELP = "a gate that cannot be told fails"
+NO_AUDIO = "--voicebench-no-audio"
+NO_AUDIO_HELP = "keep no recording: no audio.flac is written; scores are the same"
+REDACT = "--voicebench-redact"
+REDACT_HELP = (
+    "replace what this regular expression matches by [redacted] in everything the run writes and shows; repeatable; "
+    "scores are made before, recordings are not changed"
+)
 LABEL = "_voicebench_label"
 """The parameter that, where a run of several agents is rescored, names one of them as the run's ids do."""
 
@@ -109,6 +116,7 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption(WORDS, metavar="HOW", help=WORDS_HELP)
     _add_limits(group, parser)
     _add_gates(group, parser)
+    _add_keeping(group, parser)
     group.addoption(CONCURRENCY, metavar="N", help=CONCURRENCY_HELP)
     group.addoption(TRIALS, metavar="K", help=TRIALS_HELP)
     group.addoption(SHARD, metavar="NUMBER/COUNT", help=SHARD_HELP)
@@ -140,6 +148,12 @@ def _add_limits(group: pytest.OptionGroup, parser: pytest.Parser) -> None:
     parser.addini("voicebench_retries", f"what {RETRIES} says where it is not given", default="")
 
 
+def _add_keeping(group: pytest.OptionGroup, parser: pytest.Parser) -> None:
+    group.addoption(NO_AUDIO, action="store_true", help=NO_AUDIO_HELP)
+    group.addoption(REDACT, action="append", metavar="REGEX", help=REDACT_HELP)
+    parser.addini("voicebench_redact", f"as {REDACT}, one a line; both count", "linelist", [])
+
+
 def add_agent_alias(parser: pytest.Parser, config: pytest.Config) -> None:
     """Declare `--agent`, unless the repository or another plugin owns that name.
 
@@ -167,6 +181,13 @@ def gates_given(config: pytest.Config) -> bool:
             config.getini("voicebench_baseline"),
             config.getini("voicebench_gates"),
         )
+    )
+
+
+def keeping_asked(config: pytest.Config) -> bool:
+    """Whether anything is to be withheld from what the run writes."""
+    return any(map(config.getoption, ("voicebench_no_audio", "voicebench_redact"))) or bool(
+        config.getini("voicebench_redact")
     )
 
 

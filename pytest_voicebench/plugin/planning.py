@@ -15,6 +15,7 @@ from pytest_voicebench.plugin.admission import check_names
 from pytest_voicebench.plugin.attempt import facts_of
 from pytest_voicebench.plugin.budget import estimate_notices, note_spent, priced_header
 from pytest_voicebench.plugin.collect import NAME, SuiteFile
+from pytest_voicebench.plugin.keeping import kept
 from pytest_voicebench.plugin.options import LABEL, agent_specs, agents_given, concurrency, gates_given, rescored_run
 from pytest_voicebench.plugin.resume import begun
 from pytest_voicebench.plugin.run import shipped_agent
@@ -27,7 +28,7 @@ from pytest_voicebench.sharding import shard_of, shard_text
 if TYPE_CHECKING:
     from pytest_voicebench.agents.naming import AgentSpec
     from pytest_voicebench.conversation import AgentInfo
-    from pytest_voicebench.plan import Plan
+    from pytest_voicebench.plan import Plan, SuiteSource
     from pytest_voicebench.result import Result
     from pytest_voicebench.scenario import Scenario
     from pytest_voicebench.sharding import Shard
@@ -89,6 +90,7 @@ def make_plan(items: Sequence[pytest.Item], collected: int, selected: Sequence[p
     `selected` are those of all shards; where there are none, they are the items.
     """
     from pytest_voicebench.plan import Plan
+    from pytest_voicebench.rescoring import unscorable_text
 
     config = selected[0].config
     _check_gates(selected)
@@ -108,8 +110,9 @@ def make_plan(items: Sequence[pytest.Item], collected: int, selected: Sequence[p
         header={**header, **({"shard": part[0]} if part else {})},
         notices=(*part, *_notices(items), *_money(config, infos, called))
         if rescored is None
-        else (*part, f"rescoring {rescored.name}: no agent is called"),
+        else (*part, f"rescoring {rescored.name}: no agent is called", *filter(None, [unscorable_text(rescored)])),
         shard=shard,
+        sources=_sources(selected),
     )
 
 
@@ -167,6 +170,13 @@ def _all_scenarios(items: Sequence[pytest.Item]) -> list[Scenario]:
     """All scenarios of the suite files that the items come from."""
     files = {id(item.parent): item.parent for item in items if isinstance(item.parent, SuiteFile)}
     return [scenario for file in files.values() for scenario in file.suite.scenarios]
+
+
+def _sources(items: Sequence[pytest.Item]) -> tuple[SuiteSource, ...]:
+    """What the items are told and hear, as hashes."""
+    from pytest_voicebench.facts import sources_of
+
+    return sources_of(map(scenario_of, items))
 
 
 def _money(
@@ -238,11 +248,13 @@ def _header(config: pytest.Config) -> dict[str, Any]:
         **({"trials": number} if (number := trials(config)) > 1 else {}),
         **({"concurrency": most} if (most := concurrency(config)) > 1 and rescored is None else {}),
         **({"words": words} if (words := words_text(config)) else {}),
-        "versions": {"python": sys.version.split()[0], **{name: _version(name) for name in packages}},
+        **kept(config).header(),
+        "versions": {"python": sys.version.split()[0], **{name: version_of(name) for name in packages}},
     }
 
 
-def _version(package: str) -> str:
+def version_of(package: str) -> str:
+    """The installed version of a package, `not installed` where there is none."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:

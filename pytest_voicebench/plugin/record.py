@@ -14,6 +14,7 @@ import pytest
 
 from pytest_voicebench.plugin.attempt import Attempt, attempt_key
 from pytest_voicebench.plugin.budget import accounted
+from pytest_voicebench.plugin.keeping import kept
 from pytest_voicebench.plugin.planning import is_scenario, make_plan, refuse_two_agents, scenario_of
 from pytest_voicebench.plugin.resume import begin_attempts, planned_again
 from pytest_voicebench.plugin.run import AHEAD
@@ -77,7 +78,7 @@ class ItemRecorder:
             return
         try:
             asked = make_plan(ours, self.collected, self.selected)
-            self.plan = planned_again(self.config, asked)
+            self.plan = kept(self.config).plan(planned_again(self.config, asked))
             self._save_plan(session, self.plan)
         except pytest.UsageError as error:
             self.plan = None
@@ -126,13 +127,13 @@ class ItemRecorder:
         attempt = item.stash.get(attempt_key, None)
         if attempt is not None and attempt.result is None and report.outcome != "passed" and call.excinfo:
             if report.outcome == "skipped":
-                result = attempt.close("skipped", cause=_one_line(call.excinfo))
+                result = attempt.close("skipped", cause=_one_line(call.excinfo, self.config))
             else:
                 kind = attempt.error_kind or _kind(call.excinfo.value)
-                result = attempt.close("error", error_kind=kind, cause=_one_line(call.excinfo))
+                result = attempt.close("error", error_kind=kind, cause=_one_line(call.excinfo, self.config))
             lost = record(item, result)
             if lost:
-                report.outcome, report.longrepr = "failed", f"infrastructure: {lost}\n{_one_line(call.excinfo)}"
+                report.outcome, report.longrepr = "failed", f"infrastructure: {lost}\n{result.cause}"
             report.user_properties = list(item.user_properties)
         if attempt is not None:
             report.__dict__["voicebench_agent"] = _which_agent(item, attempt)  # xdist carries it to the reporter
@@ -158,7 +159,7 @@ def record(item: pytest.Item, result: Result) -> str | None:
     from pytest_voicebench.result_files import append_result, save_result
 
     folder, lost = run_folder(item.config).path, None
-    result = accounted(item, result)
+    result = kept(item.config).data(accounted(item, result))
     try:
         save_result(folder, result)
     except Exception as error:  # noqa: BLE001 - whatever it is, it is this item's and not the session's end
@@ -213,12 +214,12 @@ def _forget_locals(traceback: TracebackType) -> None:
         _ = frame.f_locals  # before Python 3.13 a frame keeps a copy of them until it is asked again
 
 
-def _one_line(excinfo: pytest.ExceptionInfo[BaseException]) -> str:
-    """What went wrong, on one line of at most 300 characters."""
+def _one_line(excinfo: pytest.ExceptionInfo[BaseException], config: pytest.Config) -> str:
+    """What went wrong, on one line of at most 300 characters, as it may be kept."""
     error = excinfo.value
     plain = isinstance(error, pytest.fail.Exception | pytest.skip.Exception)
     text = str(error) if plain else excinfo.exconly()
-    return _sendable(" ".join(text.split())[:300])
+    return _sendable(kept(config).text(" ".join(text.split()))[:300])
 
 
 def _kind(error: BaseException) -> ErrorKind:

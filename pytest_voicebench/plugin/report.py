@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ import pytest
 from pytest_voicebench.codec import CodecError
 from pytest_voicebench.plugin.budget import stopped_line, with_unknown_cost
 from pytest_voicebench.plugin.gates import FailedReports, exit_status, summary_of
+from pytest_voicebench.plugin.keeping import kept
 from pytest_voicebench.plugin.options import rescored_run
 from pytest_voicebench.plugin.run_folder import run_folder
 from pytest_voicebench.writers.junit import PREFIX
@@ -91,6 +92,7 @@ class RunReporter:
         """The items of the plan are about to run."""
         import pytest_voicebench.saved_run  # now, so that an interrupted run need not wait for it  # noqa: F401
         from pytest_voicebench.plugin.junit import start_junit
+        from pytest_voicebench.plugin.manifest import begin_manifest
         from pytest_voicebench.plugin.progress import progress_line
         from pytest_voicebench.plugin.running import hold
 
@@ -100,6 +102,14 @@ class RunReporter:
         self.earlier = len(self._results())  # of the run that is resumed: a crash is none of theirs
         progress_line(self.config).planned = len(plan.items)
         start_junit(self.config, run_folder(self.config).path)
+        self._note_how(begin_manifest, plan)
+
+    def _note_how(self, write: Callable[..., None], *known: object) -> None:
+        """How the run is made; where that cannot be written it is a line at the end."""
+        try:
+            write(self.config, *known)
+        except OSError as error:
+            self.trouble.append(f"cannot write {error.filename}: {error.strerror or error}")
 
     def pytest_report_collectionfinish(self) -> list[str]:
         """What is about to run, and where its files go."""
@@ -142,7 +152,7 @@ class RunReporter:
     def _save_crash(self, planned: Result, text: str) -> None:
         from pytest_voicebench.result_files import append_result
 
-        cause = " ".join(text.split())[:300]
+        cause = kept(self.config).text(" ".join(text.split()))[:300]
         crash = replace(planned, outcome="error", error_kind="infrastructure", cause=cause)
         crash = with_unknown_cost(crash)
         self.reported[planned.item_id] = crash
@@ -181,6 +191,7 @@ class RunReporter:
         """Whatever cannot be read or written is a line at the end, and takes nothing else with it."""
         from pytest_voicebench.plugin.judge import with_judgements
         from pytest_voicebench.plugin.junit import add_run_properties
+        from pytest_voicebench.plugin.manifest import finish_manifest
         from pytest_voicebench.result_files import RunUnreadable
         from pytest_voicebench.saved_run import load_run
         from pytest_voicebench.writers.junit import run_properties
@@ -196,6 +207,7 @@ class RunReporter:
             add_run_properties(self.config, run_properties(self.summary))
             write_summary(folder, self.summary)
             write_markdown(folder, self.summary, run.results)
+            self._note_how(finish_manifest, run.plan, run.results)
             self.compared = self._compared(run)
         except RunUnreadable as error:
             self.trouble.append(str(error))

@@ -5,12 +5,15 @@ Registered only with `--voicebench-rescore`; its fixtures then stand before thos
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
 from pytest_voicebench.plugin.attempt import Attempt, attempt_key
+from pytest_voicebench.plugin.keeping import Keeping, kept
 from pytest_voicebench.plugin.options import LABEL, rescored_run
 from pytest_voicebench.plugin.run import one_line, raise_problem
 from pytest_voicebench.plugin.run_folder import run_folder
@@ -63,6 +66,9 @@ def conversation(request: pytest.FixtureRequest, scenario: Scenario, _voicebench
         _carry_over(request.node, recorded, row, attempt)
     held = _load(request.config, recorded, row, attempt)
     _check_stimulus(scenario, held, recorded, attempt)
+    if "text" in held.withheld:
+        _refuse(attempt, f"text of this conversation was redacted in {recorded.name}, and cannot be judged again")
+    held = replace(held, withheld=kept(request.config).conversation(held).withheld)
     if attempt is not None:
         attempt.conversation = held  # from here on it is judged, also where it turns out to be no measurement
     raise_problem(scenario, held, attempt)
@@ -124,7 +130,7 @@ def _carry_over(item: pytest.Item, recorded: RecordedRun, row: Result, attempt: 
 
 
 def _official(recorded: RecordedRun, row: Result, attempt: Attempt) -> OfficialCard | None:
-    """The official card of what was held all the same; None where that is nothing, or of another scenario."""
+    """The official card of what was held all the same; None where that is nothing, redacted, or of another scenario."""
     from pytest_voicebench.conversation_files import ConversationUnreadable, load_conversation
     from pytest_voicebench.metrics.official import official_card
     from pytest_voicebench.rescoring import stimulus_change
@@ -134,7 +140,9 @@ def _official(recorded: RecordedRun, row: Result, attempt: Attempt) -> OfficialC
         held = load_conversation(folder_of(recorded.saved.folder, row))
     except (RunUnreadable, ConversationUnreadable):
         return None
-    return None if stimulus_change(attempt.scenario, held) else official_card(attempt.scenario, held)
+    if "text" in held.withheld or stimulus_change(attempt.scenario, held):
+        return None
+    return official_card(attempt.scenario, held)
 
 
 def _load(config: pytest.Config, recorded: RecordedRun, row: Result, attempt: Attempt | None) -> Conversation:
@@ -155,16 +163,37 @@ def _load(config: pytest.Config, recorded: RecordedRun, row: Result, attempt: At
 def _take_files(config: pytest.Config, recorded: RecordedRun, row: Result, attempt: Attempt) -> None:
     """The evidence stands in both runs' folders, so that each can be read, judged and deleted by itself."""
     from pytest_voicebench.plugin.record import unsaved
-    from pytest_voicebench.rescoring import take_evidence
     from pytest_voicebench.result_files import RunUnreadable, folder_of
 
     target = run_folder(config).path / attempt.folder
     try:
-        take_evidence(folder_of(recorded.saved.folder, row), target)
+        _take(folder_of(recorded.saved.folder, row), target, kept(config))
     except RunUnreadable as error:
         raise one_line(f"infrastructure: {error}") from None
     except OSError as error:
         raise one_line(f"infrastructure: {unsaved(target, error)}") from None
+
+
+def _take(source: Path, target: Path, keeping: Keeping) -> None:
+    """Links to the files, where they may be kept as they are; of a text that may not, a copy without it."""
+    from pytest_voicebench.conversation_files import (
+        AUDIO_NAME,
+        EVENTS_NAME,
+        JSON_NAME,
+        ConversationUnreadable,
+        load_conversation,
+        load_events,
+        save_conversation,
+    )
+    from pytest_voicebench.rescoring import take_evidence
+
+    texts = () if keeping.redactor is None else (JSON_NAME, EVENTS_NAME)
+    take_evidence(source, target, leave_out=texts if keeping.sound else (*texts, AUDIO_NAME))
+    if keeping.everything:
+        return
+    with suppress(ConversationUnreadable):  # what cannot be read is not taken; the item says so by itself
+        held = replace(load_conversation(source), wire_events=load_events(source))
+        save_conversation(keeping.conversation(held), target)
 
 
 def _check_stimulus(scenario: Scenario, held: Conversation, recorded: RecordedRun, attempt: Attempt | None) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_voicebench.plugin.attempt import Attempt, attempt_key
+from pytest_voicebench.plugin.keeping import kept
 from pytest_voicebench.plugin.options import RESCORE, RESUME, reports_folder
 from pytest_voicebench.plugin.run_folder import run_folder
 
@@ -151,7 +152,8 @@ class DoneItems:
         except (RunUnreadable, ConversationUnreadable) as error:
             return f"failed before the run was interrupted; why cannot be told: {error}"
         assert result.scorecard is not None  # what failed was scored
-        return failure_text(attempt.scenario, held, result.scorecard, folder=folder, rerun_command=rerun_command(item))
+        scenario = kept(item.config).scenario(attempt.scenario)
+        return failure_text(scenario, held, result.scorecard, folder=folder, rerun_command=rerun_command(item))
 
 
 def _torn_down(item: pytest.Item, nextitem: pytest.Item | None) -> str | None:

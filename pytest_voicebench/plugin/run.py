@@ -7,6 +7,7 @@ import os
 import shlex
 from collections.abc import Iterator
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ import pytest
 import pytest_asyncio
 
 from pytest_voicebench.plugin.attempt import Attempt, attempt_key
+from pytest_voicebench.plugin.keeping import kept
 from pytest_voicebench.plugin.options import RESCORE, agent_option, agent_specs, agents_given, rescored_run
 from pytest_voicebench.plugin.run_folder import RunFolder, run_folder
 
@@ -108,8 +110,9 @@ async def conversation(
         held = detect_speech(held)
     held = with_words(held, request.config)
     if attempt is not None:
-        attempt.conversation = held
-        _save(held, run_folder(request.config).path / attempt.folder)
+        saved = kept(request.config).conversation(held)
+        held = attempt.conversation = replace(held, withheld=saved.withheld)
+        _save(saved, run_folder(request.config).path / attempt.folder)
     raise_problem(scenario, held, attempt)
     return held
 
@@ -227,11 +230,11 @@ def _failure(
 ) -> str:
     from pytest_voicebench.writers.failure import failure_text
 
-    attempt = request.node.stash[attempt_key]
+    attempt, keeping = request.node.stash[attempt_key], kept(request.config)
     return failure_text(
-        scenario,
-        conversation,
-        scorecard,
+        keeping.scenario(scenario),
+        keeping.conversation(conversation),
+        keeping.data(scorecard),
         folder=Path(run_folder(request.config).shown, attempt.folder),
         rerun_command=rerun_command(request.node),
     )

@@ -24,6 +24,10 @@ from pytest_voicebench.summary import SCHEMA_VERSION, AgentSummary, Cost, Json, 
 
 __all__ = ["summarize"]
 
+SOUND_KEPT = (
+    "TEXT WAS REDACTED, SOUND WAS NOT: the recordings still hold all that was said; leave them out with "
+    "--voicebench-no-audio"
+)
 NOT_COMPARABLE = "synthetic speech: not comparable with published figures"
 
 
@@ -48,7 +52,7 @@ def summarize(
         score_version=SCORE_VERSION,
         suites=tuple(sorted({r.facts.suite for r in ordered})),
         stimulus=_stimulus(ordered),
-        notices=_notices(ordered),
+        notices=(*_notices(ordered), *_kept(header or {})),
         counts=counts(ordered),
         agents=agents,
         tables=benchmark_tables(agents),
@@ -112,6 +116,13 @@ def _notices(results: Sequence[Result]) -> tuple[str, ...]:
     if len({r.agent.clock for r in results}) > 1:
         found.append("latencies on the virtual clock and on the wall clock are not comparable with each other")
     return tuple(found)
+
+
+def _kept(header: Mapping[str, Json]) -> list[str]:
+    """That redacted text can still be heard, where it can."""
+    withheld = header.get("withheld")
+    asked = withheld if isinstance(withheld, Mapping) else {}
+    return [SOUND_KEPT] if asked.get("patterns") and not asked.get("sound") else []
 
 
 def _known_issues(results: Sequence[Result]) -> list[str]:

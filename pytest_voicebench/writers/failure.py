@@ -55,7 +55,7 @@ def failure_text(
         *_times(conversation, scorecard),
         *(one_line(f"  recording {text}", WIDTH) for text in conversation.warnings[:MOST_WARNINGS]),
         *_voices(scenario, conversation),
-        f"  listen    {one_line(str(folder / AUDIO_NAME))} {_listen_at(conversation, scorecard)}",
+        f"  listen    {_listen(folder, conversation, scorecard)}",
         f"  again     {one_line(rerun_command)}",
     ]
     return "\n".join(line.rstrip() for line in lines)
@@ -280,6 +280,13 @@ def _labelled(label: str, text: str) -> list[str]:
 
 def _as_heard(heard: str | None, text: str) -> str:
     return text if heard is None else heard
+
+
+def _listen(folder: Path, conversation: Conversation, card: Scorecard) -> str:
+    """Where the recording is and what in it is worth hearing; that there is none, where none was kept."""
+    if "sound" in conversation.withheld:
+        return "(no recording was kept: --voicebench-no-audio)"
+    return f"{one_line(str(folder / AUDIO_NAME))} {_listen_at(conversation, card)}"
 
 
 def _listen_at(conversation: Conversation, card: Scorecard) -> str:

@@ -25,6 +25,12 @@ JUNIT_NAME = "junit.xml"
 PREFIX = "voicebench."
 GATES_CLASS = "voicebench.gates"
 
+NAMES = {
+    "item", "agent", "outcome", "error_kind", "taken_from", "attempts", "transcript_source", "folder",
+    "conversation", "audio", "withheld",
+}  # fmt: skip
+"""Properties of an item that hold names and paths, none of anybody's words."""
+
 Scalar = str | int | float | bool
 
 RUN_SCORES = (
@@ -68,6 +74,7 @@ def item_properties(result: Result) -> dict[str, Scalar]:
         "warnings": "; ".join(result.warnings) or None,
         "usd": result.usd,
         "usd_unknown": result.usd_unknown,
+        "withheld": ",".join(result.withheld) or None,
         **_artifacts(result),
         **_scores(result),
     }
@@ -80,7 +87,7 @@ def _artifacts(result: Result) -> dict[str, object]:
     return {
         "folder": result.folder,
         "conversation": f"{result.folder}/{JSON_NAME}",
-        "audio": f"{result.folder}/{AUDIO_NAME}",
+        "audio": None if "sound" in result.withheld else f"{result.folder}/{AUDIO_NAME}",
     }
 
 
@@ -122,6 +129,7 @@ def run_properties(summary: Summary) -> dict[str, Scalar]:
     counts = summary.counts
     values: dict[str, object] = {
         "run": summary.header.get("run"),
+        "mode": summary.header.get("mode"),
         "stimulus": summary.stimulus,
         "score_set": f"{summary.score_set} {summary.score_version}",
         "judge": summary.header.get("judge") or "none",

@@ -10,6 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from pytest_voicebench.codec import CodecError, dump_json, from_json, json_key, parse_text
 from pytest_voicebench.files import read_file, write_atomically
+from pytest_voicebench.manifest import MANIFEST_VERSION, Manifest
 from pytest_voicebench.summary import SCHEMA_VERSION, Rate, Summary
 
 Json = Any
@@ -59,9 +60,21 @@ def summary_schema() -> Json:
     definitions["Summary"]["properties"]["schema_version"] = {"const": SCHEMA_VERSION}
     share = {"type": ["number", "null"], "minimum": 0, "maximum": 1}
     definitions[Rate.__name__]["properties"] |= {"value": share, "low": share, "high": share}
+    return _document("pytest-voicebench summary", top, definitions)
+
+
+def manifest_schema() -> Json:
+    """The JSON Schema of manifest.json, made in the same way."""
+    definitions: dict[str, Json] = {}
+    top = _schema(Manifest, definitions)
+    definitions["Manifest"]["properties"]["schema_version"] = {"const": MANIFEST_VERSION}
+    return _document("pytest-voicebench manifest", top, definitions)
+
+
+def _document(title: str, top: Json, definitions: Mapping[str, Json]) -> Json:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "pytest-voicebench summary",
+        "title": title,
         **top,
         "$defs": dict(sorted(definitions.items())),
     }

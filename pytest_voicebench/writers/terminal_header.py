@@ -22,9 +22,9 @@ NOT_COMPARABLE = "not comparable with published figures"
 def header_lines(summary: Summary, *, width: int, paint: Paint) -> list[str]:
     """The header, one fact a line; facts that the caller did not give are left out, `judge: none` never is.
 
-    Read from `summary.header`: run, started_at, suites (name to sha256), judge, shard, merged, words (texts), given
-    (agent to settings), rescored_from (with held_at, scored_before, scored_now), workers, concurrency, versions (name
-    to version).
+    Read from `summary.header`: run, mode, started_at, suites (name to sha256), judge, shard, merged, words (texts),
+    given (agent to settings), rescored_from (with held_at, scored_before, scored_now), withheld, workers, concurrency,
+    versions (name to version).
     """
     lines = _head_lines(summary, width, paint)
     for label, text in _facts(summary):
@@ -139,10 +139,11 @@ def _title(summary: Summary) -> str:
 
 
 def notices_of(summary: Summary) -> list[str]:
-    """The stimulus first, whatever it is, then what else must be known before a figure is read."""
+    """The stimulus first, whatever it is, with the mode, then what else must be known before a figure is read."""
     comparable = "" if summary.stimulus == "human" else f" - {NOT_COMPARABLE}"
     others = [notice for notice in summary.notices if NOT_COMPARABLE not in notice]
-    return [f"stimulus: {summary.stimulus}{comparable}", *others]
+    mode = f"; mode: {summary.header['mode']}" if summary.header.get("mode") else ""
+    return [f"stimulus: {summary.stimulus}{comparable}{mode}", *others]
 
 
 def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
@@ -219,11 +220,22 @@ def _how_made(header: Mapping[str, Json]) -> list[str]:
         facts.append(f"resumed {', '.join(map(str, resumed))}")
     if header.get("words"):
         facts.append(f"words {header['words']}")
+    if header.get("withheld"):
+        facts.append(f"withheld {withheld_text(header)}")
     if header.get("workers") is not None:
         facts.append(f"{header['workers']} workers" if header["workers"] else "no workers")
     if header.get("concurrency"):
         facts.append(f"{header['concurrency']} conversations at once")
     return facts + [f"{name} {version}" for name, version in _mapping(header.get("versions")).items()]
+
+
+def withheld_text(header: Mapping[str, Json]) -> str:
+    """`sound (--voicebench-no-audio) and text of 2 patterns (--voicebench-redact)`; empty where all was kept."""
+    asked = _mapping(header.get("withheld"))
+    parts = ["sound (--voicebench-no-audio)"] if asked.get("sound") else []
+    number = asked.get("patterns")
+    parts += [f"text of {number} pattern{'' if number == 1 else 's'} (--voicebench-redact)"] if number else []
+    return " and ".join(parts)
 
 
 def _mapping(value: Json) -> Mapping[str, Json]:

@@ -1,0 +1,141 @@
+"""What a run may keep: no sound where `--voicebench-no-audio` says so, no text that `--voicebench-redact` matches.
+
+Scores are made from what was said; everything that is written is made from what these leave of it. The files of a run
+are written from results and conversations that went through `kept`, and reports (the terminal, both junit.xml, what
+workers send) through one hook.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pytest
+
+from pytest_voicebench.plugin.options import REDACT
+
+if TYPE_CHECKING:
+    from pytest_voicebench.conversation import Conversation
+    from pytest_voicebench.plan import Plan
+    from pytest_voicebench.redacting import Redactor
+    from pytest_voicebench.scenario import Scenario
+
+NAME = "voicebench-keeping"
+
+T = TypeVar("T")
+
+_keeping = pytest.StashKey["Keeping"]()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keeping:
+    """What of a run is kept: `sound`, and text as `redactor` leaves it (None: as it is)."""
+
+    sound: bool = True
+    redactor: Redactor | None = None
+
+    @property
+    def everything(self) -> bool:
+        """Whether nothing is withheld."""
+        return self.sound and self.redactor is None
+
+    def text(self, text: str) -> str:
+        """A text of somebody else's, as it may be shown."""
+        return text if self.redactor is None else self.redactor.text(text)
+
+    def data(self, value: T) -> T:
+        """A result or a scorecard, as it may be shown or written."""
+        return value if self.redactor is None else self.redactor.data(value)
+
+    def scenario(self, scenario: Scenario) -> Scenario:
+        """The scenario as it may be shown."""
+        return scenario if self.redactor is None else self.redactor.scenario(scenario)
+
+    def conversation(self, held: Conversation) -> Conversation:
+        """The conversation as it may be saved."""
+        if self.redactor is not None:
+            held = self.redactor.conversation(held)
+        if not self.sound:
+            others = [name for name in held.withheld if name != "sound"]
+            held = replace(held, recording=None, withheld=("sound", *others))
+        return held
+
+    def plan(self, plan: Plan) -> Plan:
+        """The plan as it may be written: of its header only settings of agents are anybody else's words."""
+        if self.redactor is None:
+            return plan
+        header = {k: self.redactor.json(v) if k in ("given", "prices") else v for k, v in plan.header.items()}
+        return replace(self.redactor.data(plan), header=header)
+
+    def header(self) -> dict[str, Any]:
+        """What the head of the run says: `withheld`, where something is. Patterns are not told: they may say it all."""
+        patterns = len(self.redactor.patterns) if self.redactor is not None else 0
+        return {} if self.everything else {"withheld": {"sound": not self.sound, "patterns": patterns}}
+
+
+def kept(config: pytest.Config) -> Keeping:
+    """What this run keeps; everything where nothing else was asked for."""
+    return config.stash.get(_keeping, None) or Keeping()
+
+
+def check_keeping(config: pytest.Config) -> None:
+    """Read what is asked for, before anything is collected or written. Raises pytest.UsageError, one line."""
+    from pytest_voicebench.redacting import PatternRefused, check_speed, redactor_of
+
+    given = [*(config.getoption("voicebench_redact") or []), *config.getini("voicebench_redact")]
+    try:
+        redactor = redactor_of(given) if given else None
+        if redactor is not None and not hasattr(config, "workerinput"):
+            check_speed(redactor)
+    except PatternRefused as error:
+        raise pytest.UsageError(f"{REDACT}: {error}") from None
+    config.stash[_keeping] = Keeping(sound=not config.getoption("voicebench_no_audio"), redactor=redactor)
+    if redactor is not None:
+        config.pluginmanager.register(KeptReports(config.stash[_keeping]), NAME)
+
+
+class KeptReports:
+    """Hooks that everything passes which pytest says about items, before anybody shows, writes or sends it."""
+
+    def __init__(self, keeping: Keeping) -> None:
+        self.keeping = keeping
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Any:
+        """Search the report of an item."""
+        self._search(report)
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collectreport(self, report: pytest.CollectReport) -> Any:
+        """Search the report of a file that could not be collected."""
+        self._search(report)
+        return (yield)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_warning_recorded(self, warning_message: Any) -> None:
+        """Search a warning, which the terminal repeats at the end, and not the line of code that it stands in."""
+        warning_message.line = ""
+        text = str(warning_message.message)
+        if self.keeping.text(text) != text:
+            warning_message.message = UserWarning(self.keeping.text(text))
+
+    def _search(self, report: Any) -> None:
+        text = self.keeping.text
+        report.sections = [(text(title), text(content)) for title, content in report.sections]
+        if isinstance(report.longrepr, tuple):  # of a skip: file, line, reason
+            path, line, reason = report.longrepr
+            report.longrepr = (path, line, text(reason))
+        elif report.longrepr is not None and text(shown := str(report.longrepr)) != shown:
+            report.longrepr = text(shown)
+        if hasattr(report, "user_properties"):
+            report.user_properties = [(name, _searched(text, name, value)) for name, value in report.user_properties]
+
+
+def _searched(text: Any, name: str, value: object) -> object:
+    """A property's value; what finds an item and its files stays."""
+    from pytest_voicebench.writers.junit import NAMES, PREFIX
+
+    if not isinstance(value, str) or (name.startswith(PREFIX) and name.removeprefix(PREFIX) in NAMES):
+        return value
+    return text(value)

@@ -1,0 +1,296 @@
+"""Agents of several runs ranked by Pass@1 over the items that all of them measured, and which cannot be told apart."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from pytest_voicebench.plan import UNKNOWN_AGENT
+from pytest_voicebench.published import PUBLISHED, PublishedRow
+from pytest_voicebench.result import Result
+from pytest_voicebench.saved_run import SavedRun
+from pytest_voicebench.summarizing import summarize_agent
+from pytest_voicebench.summarizing.official import summarize_official
+from pytest_voicebench.summary import AgentSummary
+
+ALPHA = 0.05
+VALID = ("passed", "failed")
+MOST_NAMES = 5
+
+Key = tuple[str, str, str | None, int]
+
+
+class RankingRefused(Exception):  # noqa: N818 - says what is the case, for a person
+    """Runs whose figures must not stand in one table; one line that says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """One agent of one run: its scores over the common items, and its place.
+
+    `place` is the number of agents that passed more, plus 1. `groups`: agents that share a letter cannot be told apart.
+    `measured` counts all items that its run measured for it.
+    """
+
+    name: str
+    run: str
+    mode: str
+    place: int
+    groups: str
+    measured: int
+    scores: AgentSummary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pairing:
+    """Two agents over the common items: `won` only the first passed, `lost` only the second; `p` two-sided, then as
+    corrected by Holm over all pairs."""
+
+    first: str
+    second: str
+    won: int
+    lost: int
+    p: float
+    p_corrected: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfficialRow:
+    """An agent by the official rules, over the common items."""
+
+    name: str
+    items: int
+    passed: int
+    f1: float | None
+    argument_accuracy: float | None
+    turn_take_rate: float | None
+    interruption_rate: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """A table of agents. `items` are in every row's figures; `notices` are to be read before them.
+
+    `published` is empty unless every item was spoken by people; `official` then has the same agents by the rules that
+    made those figures.
+    """
+
+    suites: tuple[str, ...]
+    stimulus: str
+    items: int
+    rows: tuple[Ranked, ...]
+    pairings: tuple[Pairing, ...]
+    notices: tuple[str, ...]
+    official: tuple[OfficialRow, ...] = ()
+    published: tuple[PublishedRow, ...] = ()
+
+
+def rank(runs: Sequence[SavedRun]) -> Ranking:
+    """The agents of these runs, best first; equal ones by name.
+
+    Compared are items that ask and expect the same (their hashes are equal) and that every agent was measured in.
+    Raises RankingRefused where there are none, where scores were made by different rules, or a run is given twice.
+    """
+    entries = _entries(runs)
+    _check_scores(entries)
+    measured = {name: _by_key(rows) for name, (_, rows) in entries.items()}
+    common = _common(measured)
+    if not common:
+        raise RankingRefused(_why_none(measured))
+    kept = {name: [rows[key] for key in common] for name, rows in measured.items()}
+    passed = {name: sum(row.outcome == "passed" for row in rows) for name, rows in kept.items()}
+    order = sorted(kept, key=lambda name: (-passed[name], name))
+    pairings = _pairings({name: kept[name] for name in order})
+    letters = _letters(order, {(p.first, p.second) for p in pairings if p.p_corrected < ALPHA})
+    stimuli = sorted({row.facts.stimulus for rows in kept.values() for row in rows})
+    human = stimuli == ["human"] and all(row.official for rows in kept.values() for row in rows)
+    return Ranking(
+        suites=tuple(sorted({key[0] for key in common})),
+        stimulus=stimuli[0] if len(stimuli) == 1 else "mixed",
+        items=len(common),
+        rows=tuple(
+            Ranked(
+                name=name,
+                run=entries[name][0].name,
+                mode=str(entries[name][0].header.get("mode", "unknown")),
+                place=1 + sum(other > passed[name] for other in passed.values()),
+                groups=letters[name],
+                measured=len(measured[name]),
+                scores=summarize_agent(kept[name]),
+            )
+            for name in order
+        ),
+        pairings=pairings,
+        notices=(*_unmeasured(entries), *_notices(measured, kept)),
+        official=_official(kept, order) if human else (),
+        published=PUBLISHED if human else (),
+    )
+
+
+def _entries(runs: Sequence[SavedRun]) -> dict[str, tuple[SavedRun, list[Result]]]:
+    """Every agent of every run by a name of its own: where two have the same, with its settings, then with its run."""
+    names = [run.name for run in runs]
+    for name, number in Counter(names).items():
+        if number > 1:
+            raise RankingRefused(f"{name} is given {number} times: a run cannot be compared with itself")
+    found: list[tuple[str, SavedRun, list[Result]]] = []
+    for run in runs:
+        agents: dict[str, list[Result]] = {}
+        for row in run.results:
+            if row.agent != UNKNOWN_AGENT:
+                agents.setdefault(row.agent.name, []).append(row)
+        found += [(name, run, rows) for name, rows in agents.items()]
+    shared = Counter(name for name, _, _ in found)
+    found = [(run.called(name) if shared[name] > 1 else name, run, rows) for name, run, rows in found]
+    shared = Counter(name for name, _, _ in found)
+    return {f"{name} ({run.name})" if shared[name] > 1 else name: (run, rows) for name, run, rows in found}
+
+
+def _check_scores(entries: Mapping[str, tuple[SavedRun, list[Result]]]) -> None:
+    sets = {
+        name: {f"{r.scorecard.score_set} {r.scorecard.version}" for r in rows if r.scorecard is not None}
+        for name, (_, rows) in entries.items()
+    }
+    nobody = [name for name, found in sets.items() if not found]
+    if nobody or not sets:
+        raise RankingRefused(f"nothing was measured of {', '.join(nobody) or 'any agent'}")
+    if len(set().union(*sets.values())) > 1:
+        told = "; ".join(f"{name}: {' and '.join(sorted(found))}" for name, found in sets.items())
+        raise RankingRefused(f"scores by different rules cannot be ranked ({told}): --voicebench-rescore the older run")
+
+
+def _by_key(rows: Iterable[Result]) -> dict[Key, Result]:
+    """The measured items by suite, scenario and speaker, and by number where there are several of these."""
+    found: dict[Key, Result] = {}
+    seen: Counter[Hashable] = Counter()
+    for row in rows:
+        base = (row.facts.suite, row.facts.scenario_id, row.facts.speaker)
+        seen[base] += 1
+        if row.outcome in VALID:
+            found[(*base, seen[base])] = row
+    return found
+
+
+def _common(measured: Mapping[str, Mapping[Key, Result]]) -> list[Key]:
+    first, *others = measured.values()
+    return [key for key, row in first.items() if all(key in rows and _same(row, rows[key]) for rows in others)]
+
+
+def _same(a: Result, b: Result) -> bool:
+    hashes = [(row.facts.scenario_sha256, row.facts.expect_sha256) for row in (a, b)]
+    return hashes[0] == hashes[1] and all(hashes[0])
+
+
+def _why_none(measured: Mapping[str, Mapping[Key, Result]]) -> str:
+    suites = {name: sorted({key[0] for key in rows}) for name, rows in measured.items()}
+    if len({tuple(found) for found in suites.values()}) > 1:
+        told = "; ".join(f"{name}: {', '.join(found)}" for name, found in suites.items())
+        return f"no item was measured of every agent: they ran other suites ({told})"
+    return "no item that asks and expects the same was measured of every agent: suites changed between the runs"
+
+
+def _unmeasured(entries: Mapping[str, tuple[SavedRun, list[Result]]]) -> Iterator[str]:
+    """Whose figures lack items that were to be measured."""
+    missing = {name: sum(row.outcome not in VALID for row in rows) for name, (_, rows) in entries.items()}
+    told = ", ".join(f"{number} of {name}" for name, number in missing.items() if number)
+    if told:
+        yield f"planned and not measured, so in nobody's figures: {told}"
+
+
+def _notices(measured: Mapping[str, Mapping[Key, Result]], kept: Mapping[str, Sequence[Result]]) -> Iterable[str]:
+    """What the table does not show, or must not be read from it."""
+    items = len(next(iter(kept.values())))
+    left = {name: len(rows) - items for name, rows in measured.items() if len(rows) > items}
+    if left:
+        told = ", ".join(f"{number} of {name}" for name, number in left.items())
+        yield f"over the {items} items that ask the same and were measured of every agent; left out: {told}"
+    rows = [row for own in kept.values() for row in own]
+    if any(row.facts.stimulus == "synthetic" for row in rows):
+        yield "synthetic speech: not comparable with published figures"
+    if len({row.agent.clock for row in rows}) > 1:
+        yield "latencies on the virtual clock and on the wall clock are not comparable with each other"
+
+
+def _pairings(kept: Mapping[str, Sequence[Result]]) -> tuple[Pairing, ...]:
+    found = []
+    for first, second in combinations(kept, 2):
+        pairs = [(a.outcome == "passed", b.outcome == "passed") for a, b in zip(kept[first], kept[second], strict=True)]
+        drops: dict[Hashable, int] = {}
+        for (a, b), row in zip(pairs, kept[first], strict=True):
+            scenario = (row.facts.suite, row.facts.scenario_id)
+            drops[scenario] = drops.get(scenario, 0) + a - b
+        found.append(
+            Pairing(
+                first=first,
+                second=second,
+                won=sum(a and not b for a, b in pairs),
+                lost=sum(b and not a for a, b in pairs),
+                p=sign_flip_p(list(drops.values())),
+                p_corrected=1.0,
+            )
+        )
+    corrected = holm([one.p for one in found])
+    return tuple(replace(one, p_corrected=p) for one, p in zip(found, corrected, strict=True))
+
+
+def sign_flip_p(drops: Sequence[int]) -> float:
+    """How often two equal agents differ at least as much, either way: exact, each scenario's sign as likely as its
+    opposite, so that two speakers of one scenario do not count double. With one item a scenario this is McNemar's
+    exact test (Psychometrika 12 (1947) 153-157); 1.0 where nothing differs."""
+    ways = {0: 1}
+    moved = [abs(drop) for drop in drops if drop]
+    for size in moved:
+        grown: dict[int, int] = {}
+        for total, number in ways.items():
+            for sign in (size, -size):
+                grown[total + sign] = grown.get(total + sign, 0) + number
+        ways = grown
+    reached = abs(sum(drops))
+    return math.fsum(number / 2 ** len(moved) for total, number in ways.items() if abs(total) >= reached)
+
+
+def holm(values: Sequence[float]) -> list[float]:
+    """Each p corrected for having asked all of them (Holm, Scandinavian Journal of Statistics 6 (1979) 65-70)."""
+    order = sorted(range(len(values)), key=values.__getitem__)
+    corrected, most = [1.0] * len(values), 0.0
+    for place, at in enumerate(order):
+        most = corrected[at] = max(most, min(1.0, values[at] * (len(values) - place)))
+    return corrected
+
+
+def _letters(names: Sequence[str], apart: set[tuple[str, str]]) -> dict[str, str]:
+    """For each agent the letters of the largest groups it is in, of agents no two of which can be told apart."""
+    alike = {a: {b for b in names if b != a and not {(a, b), (b, a)} & apart} for a in names}
+    groups = sorted(_cliques(alike, frozenset(), set(names), set()), key=lambda group: min(map(names.index, group)))
+    letters = [chr(ord("a") + at) if at < 26 else f"a{at}" for at in range(len(groups))]
+    return {name: "".join(x for x, group in zip(letters, groups, strict=True) if name in group) for name in names}
+
+
+def _cliques(
+    alike: Mapping[str, set[str]], chosen: frozenset[str], left: set[str], done: set[str]
+) -> Iterator[frozenset[str]]:
+    """The largest sets of which all are alike (Bron and Kerbosch, Communications of the ACM 16 (1973) 575-577)."""
+    if not left and not done:
+        yield chosen
+    for name in sorted(left):
+        yield from _cliques(alike, chosen | {name}, left & alike[name], done & alike[name])
+        left, done = left - {name}, done | {name}
+
+
+def _official(kept: Mapping[str, Sequence[Result]], order: Sequence[str]) -> tuple[OfficialRow, ...]:
+    summary = summarize_official([(name, list(kept[name])) for name in order])
+    return tuple(
+        OfficialRow(
+            name=name,
+            items=agent.items,
+            passed=agent.pass_rate.k,
+            f1=agent.by_metric.tool_selection_f1.value,
+            argument_accuracy=agent.by_metric.argument_accuracy.value,
+            turn_take_rate=agent.turn_take_rate.value,
+            interruption_rate=agent.interruption_rate.value,
+        )
+        for name, agent in zip(order, summary.agents if summary else (), strict=True)
+    )

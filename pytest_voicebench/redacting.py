@@ -1,0 +1,274 @@
+"""Text that nothing may keep: data as it is written, with what the patterns match replaced by `[redacted]`.
+
+A pattern is searched in each text by itself, in JSON that a text holds, in numbers of tool calls as they are written,
+and in what comes in pieces (words with their times, texts of one voice, events of a provider) as one text. Names that
+runs are found by stay: ids, hashes, folders, suites, agents.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache
+from itertools import accumulate
+from typing import Any, TypeVar, get_args, get_type_hints
+
+from pytest_voicebench.conversation import AgentInfo, Conversation, Transcribed, Word
+from pytest_voicebench.judgement import Judgement
+from pytest_voicebench.result import Result
+from pytest_voicebench.scenario import Scenario
+
+Json = Any
+T = TypeVar("T")
+
+MARK = "[redacted]"
+
+PROBE_S = 3.0
+"""A good pattern takes a thousandth of this for the texts it is tried on; starting Python takes the most of it."""
+
+_KEPT = {
+    "id", "nodeid", "scenario_id", "folder", "suite", "kind", "domain", "difficulty", "disfluency", "tags", "speaker",
+    "taken_from", "attempts", "header", "sha256", "scenario_sha256", "expect_sha256", "state_sha256_before",
+    "state_sha256_after",
+}  # fmt: skip
+_KEPT_OF: Mapping[type, set[str]] = {
+    AgentInfo: {"name", "model", "transport"},
+    Conversation: {"item_id", "recording", "wire_events"},
+    Judgement: {"item_id", "judge", "judged_at", "output_format"},
+    Result: {"item_id"},
+    Scenario: {"item_id", "steps", "generator"},
+}
+
+_PROBE = """
+import re, sys
+pattern = re.compile(sys.argv[1])
+for character in sorted({*sys.argv[1], *"aA0 -.@_"}):
+    for end in ("", "\\0"):
+        pattern.search(character * 200 + end)
+"""
+
+
+class PatternRefused(Exception):  # noqa: N818 - says what is the case, for a person
+    """A pattern that cannot be used; one line that says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redactor:
+    """Patterns, and what they leave of texts and data."""
+
+    patterns: tuple[re.Pattern[str], ...]
+
+    def text(self, text: str) -> str:
+        """The text with each match replaced; JSON inside it is searched as data too, so that no escape hides a match.
+
+        What was replaced before is not searched again.
+        """
+        text = self._inner_json(text) if text[:1] in ("{", "[") else text
+        for pattern in self.patterns:
+            parts = (pattern.sub(lambda match: MARK if match[0] else "", part) for part in text.split(MARK))
+            text = MARK.join(parts)
+        return text
+
+    def _inner_json(self, text: str) -> str:
+        try:
+            found = json.loads(text)
+            kept = self.json(found)
+        except (ValueError, RecursionError):
+            return text
+        return text if kept == found else json.dumps(kept, ensure_ascii=False)
+
+    def json(self, value: Json) -> Json:
+        """JSON with its texts, keys, and numbers as they are written searched; equal to `value` without a match."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Mapping):
+            return {self.text(key): self.json(entry) for key, entry in value.items()}
+        if isinstance(value, list | tuple):
+            return type(value)(self.json(entry) for entry in value)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return value if self.text(repr(value)) == repr(value) else MARK
+        return value
+
+    def data(self, value: T) -> T:
+        """A dataclass with its texts searched, and its JSON; the same object where nothing matched."""
+        cls: Any = type(value)
+        searched = _searched(cls) if is_dataclass(value) else ()
+        new = {name: find(self, old) for name, find in searched if (old := getattr(value, name))}
+        new = {name: kept for name, kept in new.items() if kept is not getattr(value, name)}
+        return replace(value, **new) if new else value  # type: ignore[type-var]
+
+    def scenario(self, scenario: Scenario) -> Scenario:
+        """The scenario as people may be shown it."""
+        steps = tuple(replace(step, text=self.text(step.text)) for step in scenario.steps)
+        return replace(self.data(scenario), steps=steps)
+
+    def conversation(self, held: Conversation) -> Conversation:
+        """The conversation as it may be saved; `withheld` says so where scores could rest on what was replaced."""
+        kept = self.data(held)
+        kept = replace(kept, transcripts=self._transcripts(kept.transcripts), wire_events=self.events(held.wire_events))
+        judged = ("utterances", "calls", "transcripts", "state", "reported")
+        if any(getattr(kept, name) != getattr(held, name) for name in judged):
+            kept = replace(kept, withheld=(*kept.withheld, "text"))
+        return kept
+
+    def _transcripts(self, given: tuple[Transcribed, ...]) -> tuple[Transcribed, ...]:
+        """What one voice said in several texts is searched as one."""
+        kept = list(given)
+        for speaker in ("user", "agent"):
+            own = [at for at, text in enumerate(kept) if text.speaker == speaker]
+            for at, text in zip(own, self.pieces([kept[at].text for at in own]), strict=True):
+                kept[at] = replace(kept[at], text=text)
+            for at, text in zip(own, self.pieces([kept[at].heard_text or "" for at in own]), strict=True):
+                kept[at] = kept[at] if kept[at].heard_text is None else replace(kept[at], heard_text=text)
+        return tuple(kept)
+
+    def pieces(self, texts: Sequence[str], between: str = " ") -> list[str]:
+        """The texts, each searched, and those replaced whole that a match runs through when they stand in a row."""
+        kept = [self.text(text) for text in texts]
+        for pattern in self.patterns:
+            starts = [0, *accumulate(len(text) + len(between) for text in kept)]
+            for match in pattern.finditer(between.join(kept)):
+                touched = range(bisect_right(starts, match.start()) - 1, bisect_left(starts, match.end()))
+                if match[0] and len(touched) > 1:
+                    kept = [MARK if at in touched and text else text for at, text in enumerate(kept)]
+        return kept
+
+    def events(self, lines: Sequence[str]) -> tuple[str, ...]:
+        """Lines of events.jsonl; a text that a provider sent bit by bit is searched as one text, too."""
+        rows: list[dict[str, Json]] = [json.loads(line) for line in lines]
+        for row in rows:
+            row["event"] = self.json(row.get("event"))
+        for key_of in (_stream, _kind):
+            for between in ("", " "):
+                self._streams(rows, key_of, between)
+        return tuple(
+            line if row == json.loads(line) else json.dumps(row, ensure_ascii=True, separators=(",", ":"))
+            for line, row in zip(lines, rows, strict=True)
+        )
+
+    def _streams(self, rows: Sequence[dict[str, Json]], key_of: Callable[[Json], Hashable], between: str) -> None:
+        """Search what stands at the same place of events of the same kind, in their order; rows are changed."""
+        streams: dict[Hashable, list[tuple[Json, Json, str]]] = {}
+        for row in rows:
+            for holder, key, path in _leaves(row, "event", ""):
+                streams.setdefault((row.get("way"), key_of(row["event"]), path), []).append((holder, key, holder[key]))
+        for leaves in streams.values():
+            found = self.pieces([text for _, _, text in leaves], between)
+            for (holder, key, text), kept in zip(leaves, found, strict=True):
+                if kept != text:
+                    holder[key] = kept
+
+
+def redactor_of(patterns: Sequence[str]) -> Redactor:
+    """What searches for these regular expressions (Python's `re`). Raises PatternRefused."""
+    found = []
+    for text in patterns:
+        if not text:
+            raise PatternRefused("an empty pattern matches nothing")
+        try:
+            found.append(re.compile(text))
+        except (re.error, OverflowError, RecursionError) as error:
+            raise PatternRefused(f"{text!r} is no regular expression: {error}") from None
+    return Redactor(patterns=tuple(found))
+
+
+def check_speed(redactor: Redactor) -> None:
+    """Try each pattern on texts of 200 equal characters, in a process that can be stopped. Raises PatternRefused.
+
+    Patterns whose time doubles with every character, such as `(a+)+$`, would hold a run up for ever.
+    """
+    for pattern in redactor.patterns:
+        try:
+            subprocess.run([sys.executable, "-I", "-c", _PROBE, pattern.pattern], timeout=PROBE_S, check=False)
+        except subprocess.TimeoutExpired:
+            raise PatternRefused(
+                f"{pattern.pattern!r} takes more than {PROBE_S:g} s on 200 characters: it repeats a repeat; write it "
+                "without"
+            ) from None
+
+
+def _leaves(holder: Json, key: Json, path: str) -> Iterator[tuple[Json, Json, str]]:
+    """Every text below `holder[key]`: what holds it, under which key, and where, without the numbers of lists."""
+    value = holder[key]
+    if isinstance(value, str):
+        yield holder, key, path
+    elif isinstance(value, dict):
+        for name in value:
+            yield from _leaves(value, name, f"{path}.{name}")
+    elif isinstance(value, list):
+        for number in range(len(value)):
+            yield from _leaves(value, number, path)
+
+
+def _kind(event: Json) -> Hashable:
+    """What kind of event it is, by its own word for it."""
+    return str(event.get("type")) if isinstance(event, dict) else None
+
+
+def _stream(event: Json) -> Hashable:
+    """Kind, and the ids it names but its own: pieces of two calls may take turns."""
+    if not isinstance(event, dict):
+        return None
+    ids = tuple((k, str(v)) for k, v in sorted(event.items()) if k.endswith("_id") and k != "event_id")
+    return (_kind(event), ids)
+
+
+@cache
+def _searched(cls: Any) -> tuple[tuple[str, Callable[[Redactor, Any], Any]], ...]:
+    """The fields of a class that can hold text, and how each is searched."""
+    hints = get_type_hints(cls)
+    kept = _KEPT | _KEPT_OF.get(cls, set())
+    found: list[tuple[str, Callable[[Redactor, Any], Any]]] = []
+    for field in fields(cls):
+        if field.name in kept:
+            continue
+        leaves = set(_leaf_types(hints[field.name]))
+        if Any in leaves:
+            found.append((field.name, _search_json))
+        elif str in leaves or any(is_dataclass(leaf) for leaf in leaves):
+            found.append((field.name, _search_typed))
+    return tuple(found)
+
+
+def _leaf_types(hint: Any) -> Iterator[Any]:
+    """What a type is made of; of a Literal nothing, its values are the code's own."""
+    arguments = get_args(hint)
+    if not arguments:
+        yield hint
+    for argument in arguments:
+        if isinstance(argument, type) or argument is Any or get_args(argument):
+            yield from _leaf_types(argument)
+
+
+def _search_json(redactor: Redactor, value: Json) -> Json:
+    kept = redactor.json(value)
+    return value if kept == value else kept
+
+
+def _search_typed(redactor: Redactor, value: Any) -> Any:
+    """Texts and data classes, in tuples and as values of mappings."""
+    if isinstance(value, str):
+        kept: Any = redactor.text(value)
+    elif isinstance(value, tuple):
+        kept = _search_words(redactor, tuple(_search_typed(redactor, entry) for entry in value))
+    elif isinstance(value, Mapping):
+        kept = {key: _search_typed(redactor, entry) for key, entry in value.items()}
+    else:
+        return redactor.data(value)
+    return value if kept == value else kept
+
+
+def _search_words(redactor: Redactor, entries: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Words with their times are searched in a row: a number is often several."""
+    if entries and all(isinstance(entry, Word) for entry in entries):
+        texts = redactor.pieces([entry.text for entry in entries])
+        return tuple(replace(entry, text=text) for entry, text in zip(entries, texts, strict=True))
+    if entries and all(isinstance(entry, tuple) and entry and isinstance(entry[0], str) for entry in entries):
+        texts = redactor.pieces([entry[0] for entry in entries])
+        return tuple((text, *entry[1:]) for entry, text in zip(entries, texts, strict=True))
+    return entries

@@ -38,7 +38,7 @@ def test_a_passing_run_leaves_its_evidence(pytester, run):
     assert result.ret == 0
     folder = latest_run(pytester.path)
     assert sorted(p.name for p in folder.iterdir()) == [
-        *("items", "junit.xml", "plan.json", "results.jsonl", "summary.json"),
+        *("items", "junit.xml", "plan.json", "report.html", "results.jsonl", "summary.json"),
     ]
     for item in ("travel_01", "travel_02", "travel_03"):
         names = sorted(p.name for p in (folder / "items" / item).iterdir())

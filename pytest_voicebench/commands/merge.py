@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 
 from pytest_voicebench.codec import CodecError
-from pytest_voicebench.commands.report import print_tables
+from pytest_voicebench.commands.report import print_tables, write_page_or_tell
 from pytest_voicebench.merging import Merge, MergeRefused, lay_over, merge_text, write_merge
+from pytest_voicebench.page.write import write_page
 from pytest_voicebench.result_files import RunUnreadable, find_run, mark_latest_in
 from pytest_voicebench.saved_run import SavedRun, load_run
 from pytest_voicebench.writers.plain_text import encodable, one_line
@@ -35,7 +36,9 @@ def run(argv: list[str]) -> int:
     for note in (*saved.notes, *rerun.notes):
         print(one_line(f"note: {note}"), file=sys.stderr)
     _print_merge(merge, saved, rerun, out)
-    print_tables(merged.summary())
+    summary = merged.summary()
+    write_page_or_tell(merged, summary, write_page)
+    print_tables(summary)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""`report [RUN]`: a run's tables again, computed anew from what its folder holds."""
+"""`report [RUN]`: a run's tables and report.html again, computed anew from what its folder holds."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import argparse
 import os
 import shutil
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from pytest_voicebench.codec import CodecError, dump_json
+from pytest_voicebench.page.write import PAGE_NAME, write_page, write_page_with_sound
 from pytest_voicebench.result_files import RunUnreadable, find_run
-from pytest_voicebench.saved_run import load_run
+from pytest_voicebench.saved_run import SavedRun, load_run
 from pytest_voicebench.summary import Summary
 from pytest_voicebench.writers.official_tables import render_official
 from pytest_voicebench.writers.plain_text import encodable, one_line
@@ -20,7 +22,8 @@ from pytest_voicebench.writers.terminal import render
 
 
 def run(argv: list[str]) -> int:
-    """Print the tables, or with `--json` summary.json (exit status 0); 2 with one line where the run is unreadable."""
+    """Print the tables, or with `--json` summary.json, and write report.html (exit status 0); 2 with one line where the
+    run is unreadable."""
     parser = argparse.ArgumentParser(prog="python -m pytest_voicebench report", description=__doc__)
     parser.add_argument("run", nargs="?", default="latest", metavar="RUN", help="a run's folder, its name, or `latest`")
     parser.add_argument("--json", action="store_true", help="print summary.json instead of tables")
@@ -28,6 +31,9 @@ def run(argv: list[str]) -> int:
         "--scores",
         choices=("official", "voicebench"),
         help="which set: tables show voicebench unless told otherwise, --json has both",
+    )
+    parser.add_argument(
+        "--voicebench-html-embed", action="store_true", help="put recordings and event logs into report.html"
     )
     parser.add_argument("--reports", type=Path, default=Path("reports"), help="where runs are (default: reports)")
     options = parser.parse_args(argv)
@@ -40,11 +46,20 @@ def run(argv: list[str]) -> int:
         return 2
     for note in saved.notes:
         print(one_line(f"note: {note}"), file=sys.stderr)
+    write_page_or_tell(saved, summary, write_page_with_sound if options.voicebench_html_embed else write_page)
     if options.json:
         print_bytes(data)
     else:
         print_tables(summary, official=options.scores == "official")
     return 0
+
+
+def write_page_or_tell(saved: SavedRun, summary: Summary, write: Callable[[SavedRun, Summary], Path]) -> None:
+    """report.html into the run's folder; a note on stderr where it cannot be written."""
+    try:
+        write(saved, summary)
+    except OSError as error:
+        print(one_line(f"note: cannot write {saved.folder / PAGE_NAME}: {error.strerror}"), file=sys.stderr)
 
 
 def report_bytes(summary: Summary, scores: str | None) -> bytes:

@@ -60,6 +60,8 @@ RESUME_HELP = (
     "finish this interrupted run in its own folder: its folder, its name, or latest; what passed or failed stays, "
     "everything else is held; the suites and the agents must be the same"
 )
+HTML_EMBED = "--voicebench-html-embed"
+HTML_EMBED_HELP = "put recordings and event logs into report.html, so that it can be sent alone"
 LABEL = "_voicebench_label"
 """The parameter that, where a run of several agents is rescored, names one of them as the run's ids do."""
 
@@ -85,6 +87,7 @@ def add_options(parser: pytest.Parser) -> None:
     )
     group.addoption(RESUME, metavar="RUN", help=RESUME_HELP)
     group.addoption(WORDS, metavar="HOW", help=WORDS_HELP)
+    group.addoption(HTML_EMBED, action="store_true", help=HTML_EMBED_HELP)
     _add_limits(group, parser)
     group.addoption(CONCURRENCY, metavar="N", help=CONCURRENCY_HELP)
     parser.addini("voicebench_concurrency", f"what {CONCURRENCY} says where it is not given", default="")

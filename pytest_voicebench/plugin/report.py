@@ -166,6 +166,7 @@ class RunReporter:
         """Whatever cannot be read or written is a line at the end, and takes nothing else with it."""
         from pytest_voicebench.plugin.judge import with_judgements
         from pytest_voicebench.plugin.junit import add_run_properties
+        from pytest_voicebench.plugin.page import page_trouble
         from pytest_voicebench.result_files import RunUnreadable
         from pytest_voicebench.saved_run import load_run
         from pytest_voicebench.writers.junit import run_properties
@@ -180,6 +181,7 @@ class RunReporter:
             add_run_properties(self.config, run_properties(self.summary))
             write_summary(folder, self.summary)
             self.compared = self._compared(run)
+            self.trouble += page_trouble(self.config, run, self.summary)
         except RunUnreadable as error:
             self.trouble.append(str(error))
         except (OSError, CodecError) as error:

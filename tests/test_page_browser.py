@@ -5,6 +5,8 @@ Needs the extra `browser` and Chromium (`chromium`, or its path in VOICEBENCH_CH
 
 from __future__ import annotations
 
+import functools
+import importlib
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -18,9 +20,11 @@ from pages import HOSTILE, hostile_run, two_agents
 from pytest_voicebench.page.write import write_page, write_page_with_sound
 from pytest_voicebench.saved_run import load_run
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs the extra `browser`")
-axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs the extra `browser`")
-CHROMIUM = os.environ.get("VOICEBENCH_CHROMIUM") or shutil.which("chromium")
+NAMED = os.environ.get("VOICEBENCH_CHROMIUM")  # where a browser is named, nothing is skipped
+find = importlib.import_module if NAMED else functools.partial(pytest.importorskip, reason="needs the extra `browser`")
+sync_api = find("playwright.sync_api")
+axe = find("axe_playwright_python.sync_playwright")
+CHROMIUM = NAMED or shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
 
 Open = Callable[..., Any]

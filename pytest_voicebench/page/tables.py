@@ -35,20 +35,20 @@ def benchmark_section(summary: Summary) -> Html:
 
 
 def grid_html(grid: Grid) -> Html:
-    """A table: its title is the caption, its first column heads the rows, its notes stand below."""
+    """A table: its title stands above, its first column heads the rows, its notes stand below."""
     body = [_row(grid, row) for row in grid.rows]
     groups = _groups(grid) if len(grid.groups) > 1 else None
     head = el("tr", [_head_cell(text, n) for n, text in enumerate(grid.head)]) if any(grid.head) else None
     table = el(
         "table",
-        el("caption", grid.title),
         el("thead", groups, head) if groups or head else None,
         el("tbody", body),
         class_="figures",
+        aria_label=grid.title,
     )
     notes = [el("p", note, class_="note") for note in grid.notes]
     scroll = el("div", table, class_="scroll", tabindex="0", role="region", aria_label=grid.title)
-    return el("div", scroll, notes, class_="table")
+    return el("div", el("p", grid.title, class_="caption"), scroll, notes, class_="table")
 
 
 def _groups(grid: Grid) -> Html:

@@ -115,12 +115,13 @@ def item_links(items: Sequence[str]) -> Html:
 def _table(title: str, head: Sequence[str], rows: Sequence[Html]) -> Html:
     table = el(
         "table",
-        el("caption", title),
         el("thead", el("tr", [el("th", name, scope="col") for name in head])),
         el("tbody", rows),
         class_="words",
+        aria_label=title,
     )
-    return el("div", table, class_="scroll", tabindex="0", role="region", aria_label=title)
+    scroll = el("div", table, class_="scroll", tabindex="0", role="region", aria_label=title)
+    return el("div", el("p", title, class_="caption"), scroll, class_="table")
 
 
 def _baseline(baseline: BaselineComparison) -> Html:

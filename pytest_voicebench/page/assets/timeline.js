@@ -13,6 +13,13 @@ const MARK_NAMES = {
   filler: 'filler', clear: 'cut off',
 };
 
+const pen = document.createElement('canvas').getContext('2d');
+
+function widthOf(text, weight) {
+  pen.font = `${weight} 12px ${getComputedStyle(document.body).fontFamily}`;
+  return pen.measureText(text).width;
+}
+
 // Places labels in as few lines as hold them side by side.
 function inLines(labels) {
   const ends = [];
@@ -69,7 +76,7 @@ function drawWords(x, y, list) {
       continue;
     }
     drawn.push(svg('text', { x: x(start), y, class: 'word' }, title, text));
-    free = x(start) + text.length * 6.4 + 3;
+    free = x(start) + widthOf(text, 400) + 4;
   }
   return drawn;
 }
@@ -80,7 +87,7 @@ function drawCalls(x, top, calls, width) {
     const text = `${CALL_SIGNS[call.role]} ${call.name}${pair}${call.premature ? ' (premature)' : ''}`;
     const from = x(call.at);
     const to = Math.max(x(call.until === null ? call.at : call.until), from + 5);
-    const long = text.length * 7 + 6;
+    const long = widthOf(text, 600) + 12;
     const before = to + long > width;  // no room on the right
     return { call, text, x: before ? from - long : from, from, to, before, width: to - from + long };
   });
@@ -95,7 +102,7 @@ function drawCalls(x, top, calls, width) {
 function drawMarks(x, top, bottom, marks, width) {
   const labels = marks.map((mark) => {
     const text = `${MARK_SIGNS[mark.kind]} ${MARK_NAMES[mark.kind]}`;
-    const long = 12 + text.length * 6.6;
+    const long = 12 + widthOf(text, 400);
     const before = x(mark.at) + long > width;
     return { mark, text, at: x(mark.at), x: before ? x(mark.at) - long : x(mark.at), before, width: long };
   });

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pages import HOSTILE, a_talk, an_item, hostile_run, two_agents
 from results import AGENT, a_result, a_run
-from summaries import a_summary, an_agent
+from summaries import a_mute_agent, a_summary, an_agent
 
 from pytest_voicebench.codec import to_json
 from pytest_voicebench.commands import report
@@ -233,6 +233,19 @@ def test_a_run_in_which_nothing_was_scored_has_a_page(tmp_path):
     text = text_of(html_of(a_run(tmp_path / "run", a_result("one", "error", cause="no network"))))
     assert "Nothing was scored" in text
     assert "infrastructure: no network" in text
+
+
+def test_where_nobody_spoke_figures_are_not_available_and_the_page_comes(tmp_path):
+    text = text_of(html_of(two_agents(tmp_path / "run"), agents=(a_mute_agent(),)))
+    assert "interruption / turns taken n/a (n=0)" in text
+
+
+def test_characters_that_nobody_sees_are_shown(tmp_path):
+    folder = tmp_path / "run"
+    result = an_item(folder, "travel_01", a_talk(text="\x00 ]]> \u202e\x1b[31m"))
+    html = html_of(a_run(folder, result))
+    assert "\\\\x00 ]]\\u003e \\\\u202e\\\\x1b[31m" in html
+    assert not set(html) & set("\x00\x1b\u202e")
 
 
 def test_agents_of_many_figures_are_drawn_with_what_they_show_in_words(tmp_path):

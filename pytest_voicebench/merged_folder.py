@@ -11,6 +11,7 @@ from xml.etree.ElementTree import Element
 from pytest_voicebench.files import link_or_copy
 from pytest_voicebench.judgement import Judgement
 from pytest_voicebench.judgement_files import write_judgements
+from pytest_voicebench.manifest import manifest_of, write_manifest
 from pytest_voicebench.plan import Plan, write_plan
 from pytest_voicebench.result import Result
 from pytest_voicebench.result_files import ITEMS_NAME, RunUnreadable, folder_of, save_result
@@ -38,8 +39,8 @@ class Parts:
 
 
 def write_merged(parts: Parts, out: Path) -> SavedRun:
-    """Write plan, results, evidence (hard links where possible), judgements, summary.json, summary.md and
-    junit.xml.
+    """Write plan, results, evidence (hard links where possible), judgements, summary.json, summary.md,
+    manifest.json and junit.xml.
 
     Gives the run as read back from it. Raises MergeRefused where `out` exists, or a result's folder lies outside its
     run; RunUnreadable for figures too large to sum up.
@@ -60,6 +61,7 @@ def write_merged(parts: Parts, out: Path) -> SavedRun:
     summary = merged.summary()
     write_summary(out, summary)
     write_markdown(out, summary, merged.results)
+    write_manifest(out, manifest_of(merged.plan, merged.results))
     write_junit(out / JUNIT_NAME, merged.results, summary, parts.cases)
     return merged
 

@@ -293,7 +293,7 @@ def test_a_run_made_earlier_is_judged_by_the_command_and_the_report_shows_it(fol
     report = command(folder, "report", "latest", "--json", url="")
     assert report.stdout.encode() == (latest_run(folder) / "summary.json").read_bytes()
     after = {p: p.read_bytes() for p in before}
-    assert {p.name for p in before if before[p] != after[p]} == {"summary.json", "summary.md"}
+    assert {p.name for p in before if before[p] != after[p]} == {"summary.json", "summary.md", "report.html"}
 
 
 def test_a_judge_that_answers_nothing_is_a_failure_of_the_command_and_one_answer_is_none(

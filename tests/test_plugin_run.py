@@ -38,7 +38,14 @@ def test_a_passing_run_leaves_its_evidence(pytester, run):
     assert result.ret == 0
     folder = latest_run(pytester.path)
     assert sorted(p.name for p in folder.iterdir()) == [
-        *("items", "junit.xml", "plan.json", "results.jsonl", "summary.json", "summary.md"),
+        "items",
+        "junit.xml",
+        "manifest.json",
+        "plan.json",
+        "report.html",
+        "results.jsonl",
+        "summary.json",
+        "summary.md",
     ]
     for item in ("travel_01", "travel_02", "travel_03"):
         names = sorted(p.name for p in (folder / "items" / item).iterdir())

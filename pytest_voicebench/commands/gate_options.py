@@ -65,7 +65,7 @@ def _parsed(text: str, rows: Sequence[Result]) -> Gate:
 
 
 def write_decisions(run: SavedRun, asked: Asked) -> Summary:
-    """The summary with what was decided, put into the run's summary.json, summary.md and junit.xml if anything was asked.
+    """The summary with what was decided; into summary.json, summary.md and junit.xml where anything was asked.
 
     Raises RunUnreadable, JunitUnreadable, CodecError, OSError.
     """

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_voicebench.codec import CodecError
-from pytest_voicebench.commands.report import print_tables
+from pytest_voicebench.commands.report import print_tables, write_page_or_tell
 from pytest_voicebench.judgement import Judgement
 from pytest_voicebench.judging.cache import CACHE_NAME, VerdictCache
 from pytest_voicebench.judging.settings import JudgeSettingsError, endpoint_of, judge_of, parse_judge
 from pytest_voicebench.judging.stage import judge_run
+from pytest_voicebench.page.write import write_page
 from pytest_voicebench.result_files import RunUnreadable, find_run
 from pytest_voicebench.saved_run import load_run
 from pytest_voicebench.writers.markdown import write_markdown
@@ -51,6 +52,7 @@ def run(argv: list[str]) -> int:
         return 2
     for note in judged.notes:
         print(one_line(f"note: {note}"), file=sys.stderr)
+    write_page_or_tell(judged, summary, write_page)
     print_tables(summary)
     return _status([one for one in judgements if one.judge == judge_of(settings, endpoint)])
 

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from pytest_voicebench.codec import CodecError
 from pytest_voicebench.commands.gate_options import add_gate_arguments, asked_for, status, write_decisions
-from pytest_voicebench.commands.report import print_tables
+from pytest_voicebench.commands.report import print_tables, write_page_or_tell
 from pytest_voicebench.gating import Asked, allows_errors
 from pytest_voicebench.joining import join, join_text, refuse_holes, write_joined
 from pytest_voicebench.merging import Merge, MergeRefused, lay_over, merge_text, write_merge
+from pytest_voicebench.page.write import write_page
 from pytest_voicebench.result_files import RunUnreadable, find_run, mark_latest_in
 from pytest_voicebench.saved_run import SavedRun, load_run
 from pytest_voicebench.summary import Summary
@@ -63,6 +64,7 @@ def _join(runs: list[SavedRun], options: argparse.Namespace) -> int:
     for line in (*joined.holes, *joined.cautions):
         print(one_line(f"note: {line}"), file=sys.stderr)
     _print([join_text(joined), f"written to {out}", ""])
+    write_page_or_tell(merged, summary, write_page)
     print_tables(summary)
     return status_of(summary, asked, partial=options.allow_partial)
 
@@ -88,6 +90,7 @@ def _replace(saved: SavedRun, options: argparse.Namespace) -> int:
     _print_notes(saved)
     _print_notes(rerun)
     _print_merge(merge, saved, rerun, out)
+    write_page_or_tell(merged, summary, write_page)
     print_tables(summary)
     return status(summary.gates, asked)
 

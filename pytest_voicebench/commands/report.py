@@ -1,4 +1,4 @@
-"""`report [RUN]`: a run's tables again, and its summary.md, computed anew from what its folder holds."""
+"""`report [RUN]`: a run's tables, summary.md and report.html again, computed anew from what its folder holds."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import os
 import shutil
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +14,9 @@ from pathlib import Path
 from pytest_voicebench.codec import CodecError, dump_json
 from pytest_voicebench.commands.gate_options import add_gate_arguments, asked_for, status
 from pytest_voicebench.gating import decided
+from pytest_voicebench.page.write import PAGE_NAME, write_page, write_page_with_sound
 from pytest_voicebench.result_files import RunUnreadable, find_run
-from pytest_voicebench.saved_run import load_run
+from pytest_voicebench.saved_run import SavedRun, load_run
 from pytest_voicebench.summary import Summary
 from pytest_voicebench.writers.markdown import write_markdown
 from pytest_voicebench.writers.official_tables import render_official
@@ -24,8 +26,8 @@ from pytest_voicebench.writers.terminal import render
 
 
 def run(argv: list[str]) -> int:
-    """Print the tables, or with `--json` summary.json, and write summary.md anew. Exit status 0, or 1 where a gate
-    fails; 2 with one line where the run, the baseline or a gate is unreadable."""
+    """Print the tables, or with `--json` summary.json, and write summary.md and report.html anew. Exit status 0, or 1
+    where a gate fails; 2 with one line where the run, the baseline or a gate is unreadable."""
     parser = argparse.ArgumentParser(prog="python -m pytest_voicebench report", description=__doc__)
     parser.add_argument("run", nargs="?", default="latest", metavar="RUN", help="a run's folder, its name, or `latest`")
     parser.add_argument("--json", action="store_true", help="print summary.json instead of tables")
@@ -33,6 +35,9 @@ def run(argv: list[str]) -> int:
         "--scores",
         choices=("official", "voicebench"),
         help="which set: tables show voicebench unless told otherwise, --json has both",
+    )
+    parser.add_argument(
+        "--voicebench-html-embed", action="store_true", help="put recordings and event logs into report.html"
     )
     parser.add_argument("--reports", type=Path, default=Path("reports"), help="where runs are (default: reports)")
     add_gate_arguments(parser)
@@ -49,11 +54,20 @@ def run(argv: list[str]) -> int:
         return 2
     for note in saved.notes:
         print(one_line(f"note: {note}"), file=sys.stderr)
+    write_page_or_tell(saved, summary, write_page_with_sound if options.voicebench_html_embed else write_page)
     if options.json:
         print_bytes(data)
     else:
         print_tables(summary, official=options.scores == "official")
     return status(summary.gates, asked)
+
+
+def write_page_or_tell(saved: SavedRun, summary: Summary, write: Callable[[SavedRun, Summary], Path]) -> None:
+    """report.html into the run's folder; a note on stderr where it cannot be written."""
+    try:
+        write(saved, summary)
+    except OSError as error:
+        print(one_line(f"note: cannot write {saved.folder / PAGE_NAME}: {error.strerror}"), file=sys.stderr)
 
 
 def report_bytes(summary: Summary, scores: str | None) -> bytes:

@@ -41,8 +41,24 @@ def turn_scores(conversation: Conversation) -> tuple[TurnScore, ...]:
     )
 
 
+def interrupting_spans(conversation: Conversation) -> tuple[Span, ...]:
+    """Agent spans that start inside a turn of the user and are no backchannels, in order."""
+    spans = spans_in_order(conversation)
+    return tuple(s for turn in conversation.turns for s in _inside(turn, spans) if not _is_backchannel(s, turn))
+
+
+def backchannel_spans(conversation: Conversation) -> tuple[Span, ...]:
+    """Agent spans that start inside a turn of the user and are backchannels, in order."""
+    spans = spans_in_order(conversation)
+    return tuple(s for turn in conversation.turns for s in _inside(turn, spans) if _is_backchannel(s, turn))
+
+
+def _inside(turn: Utterance, spans: Sequence[Span]) -> list[Span]:
+    return [s for s in spans if turn.start_ticks <= s.start_ticks < turn.end_ticks]
+
+
 def _score_turn(turn: Utterance, until: int | None, spans: Sequence[Span], duration: int) -> TurnScore:
-    inside = [s for s in spans if turn.start_ticks <= s.start_ticks < turn.end_ticks]
+    inside = _inside(turn, spans)
     backchannels = [s for s in inside if _is_backchannel(s, turn)]
     interruptions = [s for s in inside if s not in backchannels]
     after = [

@@ -89,6 +89,8 @@ REDACT_HELP = (
     "replace what this regular expression matches by [redacted] in everything the run writes and shows; repeatable; "
     "scores are made before, recordings are not changed"
 )
+HTML_EMBED = "--voicebench-html-embed"
+HTML_EMBED_HELP = "put recordings and event logs into report.html, so that it can be sent alone"
 LABEL = "_voicebench_label"
 """The parameter that, where a run of several agents is rescored, names one of them as the run's ids do."""
 
@@ -114,6 +116,7 @@ def add_options(parser: pytest.Parser) -> None:
     )
     group.addoption(RESUME, metavar="RUN", help=RESUME_HELP)
     group.addoption(WORDS, metavar="HOW", help=WORDS_HELP)
+    group.addoption(HTML_EMBED, action="store_true", help=HTML_EMBED_HELP)
     _add_limits(group, parser)
     _add_gates(group, parser)
     _add_keeping(group, parser)

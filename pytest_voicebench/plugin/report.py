@@ -192,6 +192,7 @@ class RunReporter:
         from pytest_voicebench.plugin.judge import with_judgements
         from pytest_voicebench.plugin.junit import add_run_properties
         from pytest_voicebench.plugin.manifest import finish_manifest
+        from pytest_voicebench.plugin.page import page_trouble
         from pytest_voicebench.result_files import RunUnreadable
         from pytest_voicebench.saved_run import load_run
         from pytest_voicebench.writers.junit import run_properties
@@ -209,6 +210,7 @@ class RunReporter:
             write_markdown(folder, self.summary, run.results)
             self._note_how(finish_manifest, run.plan, run.results)
             self.compared = self._compared(run)
+            self.trouble += page_trouble(self.config, run, self.summary)
         except RunUnreadable as error:
             self.trouble.append(str(error))
         except (OSError, CodecError) as error:

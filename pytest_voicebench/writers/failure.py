@@ -44,7 +44,7 @@ def failure_text(
     """
     lines = [
         # pytest repeats the first line in its short summary: the reason, since the item's id stands before it there.
-        one_line("; ".join(_reasons(conversation, scorecard)) or "unknown reason", WIDTH),
+        one_line("; ".join(reasons(conversation, scorecard)) or "unknown reason", WIDTH),
         one_line(f"{scenario.item_id}: {scenario.title}{_traits(scenario)}", WIDTH),
         "",
         *_call_lines(scenario, conversation, scorecard),
@@ -66,24 +66,24 @@ def _traits(scenario: Scenario) -> str:
     return f" ({', '.join(traits)})" if traits else ""
 
 
-def _reasons(conversation: Conversation, card: Scorecard) -> list[str]:
+def reasons(conversation: Conversation, card: Scorecard) -> list[str]:
     """What of Pass is missing."""
-    reasons = [] if card.spoke else [_silence(conversation)]
+    found = [] if card.spoke else [_silence(conversation)]
     missing = [p.tool for p in card.pairs if p.actual is None]
     if missing:
-        reasons.append(f"not called: {_counted(missing)}")
+        found.append(f"not called: {_counted(missing)}")
     if card.surplus:
         calls = conversation.counted_calls
-        reasons.append(f"nobody asked for: {_counted(calls[i].name for i in card.surplus)}")
+        found.append(f"nobody asked for: {_counted(calls[i].name for i in card.surplus)}")
     wrong = [f"{p.tool}.{a.name}" for p in card.pairs if p.actual is not None for a in p.arguments if _is_wrong(a)]
     if wrong:
-        reasons.append(f"wrong: {_counted(wrong)}")
-    reasons += [f"{p.tool}: {_refusal(conversation, p)}" for p in card.pairs if _only_rejected(conversation, p)]
+        found.append(f"wrong: {_counted(wrong)}")
+    found += [f"{p.tool}: {_refusal(conversation, p)}" for p in card.pairs if _only_rejected(conversation, p)]
     for name, met in card.requirements.items():
         if not met:
             told = _with_source(name, conversation)
-            reasons.append(f"required {told}: {'could not be checked' if met is None else 'not met'}")
-    return reasons
+            found.append(f"required {told}: {'could not be checked' if met is None else 'not met'}")
+    return found
 
 
 def _only_rejected(conversation: Conversation, pair: Pair) -> bool:

@@ -17,7 +17,7 @@ def one_line(text: str, width: int | None = None) -> str:
 
     With `width` it is cut to that many columns and ends in `...` if something was left out.
     """
-    shown = "".join(_visible(character) for character in text)
+    shown = text if text.isprintable() else "".join(_visible(character) for character in text)
     if width is None or columns(shown) <= width:
         return shown
     cut = shown[: max(0, width - 3)]

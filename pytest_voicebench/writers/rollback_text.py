@@ -19,7 +19,7 @@ def rollback_sentence(rollback: Rollback) -> str:
     deeds = _deeds(rollback)
     if rollback.heard_s is None:
         deeds.append(UNPLACED)
-    return f"{_subject(rollback)}: {', '.join(deeds)}{_said(rollback)}"
+    return f"{retraction_text(rollback)}: {', '.join(deeds)}{_said(rollback)}"
 
 
 def rollback_sentences(rollbacks: Sequence[Rollback]) -> str:
@@ -27,7 +27,7 @@ def rollback_sentences(rollbacks: Sequence[Rollback]) -> str:
     return "; ".join(map(rollback_sentence, rollbacks))
 
 
-def _subject(rollback: Rollback) -> str:
+def retraction_text(rollback: Rollback) -> str:
     """`search_flights destination "Rome" -> "Milan"`; a final value that is a reference to a result has no words."""
     changes = [
         f"{one_line(name)} {value_text(old)} -> {_final(rollback, name)}" for name, old in rollback.retracted.items()

@@ -38,16 +38,16 @@ def short_header_lines(summary: Summary, *, width: int, paint: Paint) -> list[st
     Notices that do not fit are counted; `header_lines` has them all.
     """
     title = f"{_title(summary)}, judge: {summary.header.get('judge') or 'none'}"
-    stimulus, *notices = notices_of(summary)
+    stimulus, *others = notices_of(summary)
     items = f"{'items':<{LABEL_WIDTH}}{outcomes_text(summary.counts, with_kinds=True)}"
     agents = "; ".join(_short_agent_text(agent, summary.header) for agent in summary.agents)
     facts = [items, *_in_two("agent", agents, width)] if agents else [items]
     room = SHORT_LINES - 2 - len(facts)
-    if len(notices) > room:
-        left = len(notices) - room + 1
-        notices = [*notices[: room - 1], f"and {left} more notices: see -v"]
+    if len(others) > room:
+        left = len(others) - room + 1
+        others = [*others[: room - 1], f"and {left} more notices: see -v"]
     lines = [paint(one_line(title, width), "bold")]
-    lines += [paint(one_line(notice, width), "yellow") for notice in (stimulus, *notices)]
+    lines += [paint(one_line(notice, width), "yellow") for notice in (stimulus, *others)]
     return lines + [one_line(fact, width) for fact in facts]
 
 
@@ -153,10 +153,10 @@ def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
     if kinds:
         yield "errors", kinds
     for agent in summary.agents:
-        yield "agent", _agent_text(agent)
+        yield "agent", agent_text(agent)
         if len(summary.agents) > 1:
             yield "", outcomes_text(agent.overall.counts)
-        for text in (_words_text(agent), cost_text(agent.cost)):
+        for text in (words_text(agent), cost_text(agent.cost)):
             if text:
                 yield "", text
     yield (
@@ -180,13 +180,13 @@ def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
     for name, text in _mapping(header.get("prices")).items():
         yield "price", f"{name}: {text}"
     if header.get("rescored_from"):
-        yield "rescored", _how_rescored(header)
-    made = _how_made(header)
+        yield "rescored", how_rescored(header)
+    made = how_made(header)
     if made:
         yield "run", ", ".join(made)
 
 
-def _words_text(agent: AgentSummary) -> str:
+def words_text(agent: AgentSummary) -> str:
     """Whose words the agent's voice was judged by."""
     sources = [f"{source} {items}" for source, items in agent.transcript_sources.items()]
     text = f"transcript_source: {', '.join(sources)}" if sources else ""
@@ -204,7 +204,7 @@ def cost_text(cost: Cost) -> str:
     return f"{known}, unknown for {unknown}" if unknown else known
 
 
-def _how_rescored(header: Mapping[str, Json]) -> str:
+def how_rescored(header: Mapping[str, Json]) -> str:
     before = header.get("scored_before")
     then = " and ".join(map(str, before)) if isinstance(before, list | tuple) and before else "nothing"
     return (
@@ -213,7 +213,7 @@ def _how_rescored(header: Mapping[str, Json]) -> str:
     )
 
 
-def _how_made(header: Mapping[str, Json]) -> list[str]:
+def how_made(header: Mapping[str, Json]) -> list[str]:
     facts = [f"started {header['started_at']}"] if header.get("started_at") else []
     resumed = header.get("resumed")
     if isinstance(resumed, list | tuple) and resumed:
@@ -242,7 +242,7 @@ def _mapping(value: Json) -> Mapping[str, Json]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _agent_text(agent: AgentSummary) -> str:
+def agent_text(agent: AgentSummary) -> str:
     parts = [f"model {agent.model}"] if agent.model else []
     parts += [f"transport {agent.transport}", f"{agent.clock} clock"]
     parts += [f"sent {agent.input_hz} Hz"] if agent.input_hz != RATE_HZ else []

@@ -2,90 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
+from typing import cast
 
 from pytest_voicebench.plan import UNKNOWN_AGENT
-from pytest_voicebench.published import PUBLISHED, PublishedRow
+from pytest_voicebench.published import PUBLISHED
+from pytest_voicebench.regression.pairs import Key, key_of
+from pytest_voicebench.regression.rates import sign_flip_p
+from pytest_voicebench.regression.verdicts import holm
 from pytest_voicebench.result import Result
 from pytest_voicebench.saved_run import SavedRun
+from pytest_voicebench.standings import ALPHA, OfficialRow, Pairing, Ranked, Ranking
 from pytest_voicebench.summarizing import summarize_agent
 from pytest_voicebench.summarizing.official import summarize_official
-from pytest_voicebench.summary import AgentSummary
 
-ALPHA = 0.05
 VALID = ("passed", "failed")
 MOST_NAMES = 5
-
-Key = tuple[str, str, str | None, int]
 
 
 class RankingRefused(Exception):  # noqa: N818 - says what is the case, for a person
     """Runs whose figures must not stand in one table; one line that says why."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ranked:
-    """One agent of one run: its scores over the common items, and its place.
-
-    `place` is the number of agents that passed more, plus 1. `groups`: agents that share a letter cannot be told apart.
-    `measured` counts all items that its run measured for it.
-    """
-
-    name: str
-    run: str
-    mode: str
-    place: int
-    groups: str
-    measured: int
-    scores: AgentSummary
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pairing:
-    """Two agents over the common items: `won` only the first passed, `lost` only the second; `p` two-sided, then as
-    corrected by Holm over all pairs."""
-
-    first: str
-    second: str
-    won: int
-    lost: int
-    p: float
-    p_corrected: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OfficialRow:
-    """An agent by the official rules, over the common items."""
-
-    name: str
-    items: int
-    passed: int
-    f1: float | None
-    argument_accuracy: float | None
-    turn_take_rate: float | None
-    interruption_rate: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ranking:
-    """A table of agents. `items` are in every row's figures; `notices` are to be read before them.
-
-    `published` is empty unless every item was spoken by people; `official` then has the same agents by the rules that
-    made those figures.
-    """
-
-    suites: tuple[str, ...]
-    stimulus: str
-    items: int
-    rows: tuple[Ranked, ...]
-    pairings: tuple[Pairing, ...]
-    notices: tuple[str, ...]
-    official: tuple[OfficialRow, ...] = ()
-    published: tuple[PublishedRow, ...] = ()
 
 
 def rank(runs: Sequence[SavedRun]) -> Ranking:
@@ -163,15 +102,8 @@ def _check_scores(entries: Mapping[str, tuple[SavedRun, list[Result]]]) -> None:
 
 
 def _by_key(rows: Iterable[Result]) -> dict[Key, Result]:
-    """The measured items by suite, scenario and speaker, and by number where there are several of these."""
-    found: dict[Key, Result] = {}
-    seen: Counter[Hashable] = Counter()
-    for row in rows:
-        base = (row.facts.suite, row.facts.scenario_id, row.facts.speaker)
-        seen[base] += 1
-        if row.outcome in VALID:
-            found[(*base, seen[base])] = row
-    return found
+    """The measured items by suite, scenario, speaker and trial."""
+    return {key_of(row): row for row in rows if row.outcome in VALID}
 
 
 def _common(measured: Mapping[str, Mapping[Key, Result]]) -> list[Key]:
@@ -228,37 +160,18 @@ def _pairings(kept: Mapping[str, Sequence[Result]]) -> tuple[Pairing, ...]:
                 second=second,
                 won=sum(a and not b for a, b in pairs),
                 lost=sum(b and not a for a, b in pairs),
-                p=sign_flip_p(list(drops.values())),
+                p=two_sided_p(list(drops.values())),
                 p_corrected=1.0,
             )
         )
-    corrected = holm([one.p for one in found])
+    corrected = cast("list[float]", holm([one.p for one in found]))
     return tuple(replace(one, p_corrected=p) for one, p in zip(found, corrected, strict=True))
 
 
-def sign_flip_p(drops: Sequence[int]) -> float:
-    """How often two equal agents differ at least as much, either way: exact, each scenario's sign as likely as its
-    opposite, so that two speakers of one scenario do not count double. With one item a scenario this is McNemar's
-    exact test (Psychometrika 12 (1947) 153-157); 1.0 where nothing differs."""
-    ways = {0: 1}
-    moved = [abs(drop) for drop in drops if drop]
-    for size in moved:
-        grown: dict[int, int] = {}
-        for total, number in ways.items():
-            for sign in (size, -size):
-                grown[total + sign] = grown.get(total + sign, 0) + number
-        ways = grown
-    reached = abs(sum(drops))
-    return math.fsum(number / 2 ** len(moved) for total, number in ways.items() if abs(total) >= reached)
-
-
-def holm(values: Sequence[float]) -> list[float]:
-    """Each p corrected for having asked all of them (Holm, Scandinavian Journal of Statistics 6 (1979) 65-70)."""
-    order = sorted(range(len(values)), key=values.__getitem__)
-    corrected, most = [1.0] * len(values), 0.0
-    for place, at in enumerate(order):
-        most = corrected[at] = max(most, min(1.0, values[at] * (len(values) - place)))
-    return corrected
+def two_sided_p(drops: Sequence[int]) -> float:
+    """How often two equal agents differ at least as much, either way: exact, scenarios as in `sign_flip_p`, so that two
+    speakers of one scenario do not count double."""
+    return min(1.0, 2 * min(sign_flip_p(drops), sign_flip_p([-drop for drop in drops])))
 
 
 def _letters(names: Sequence[str], apart: set[tuple[str, str]]) -> dict[str, str]:

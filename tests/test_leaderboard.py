@@ -15,7 +15,7 @@ from results import a_result, a_run
 from pytest_voicebench.__main__ import main
 from pytest_voicebench.conversation import AgentInfo
 from pytest_voicebench.official_card import OfficialCard, ToolSelection
-from pytest_voicebench.ranking import RankingRefused, holm, rank, sign_flip_p
+from pytest_voicebench.ranking import RankingRefused, rank, two_sided_p
 from pytest_voicebench.saved_run import load_run
 from pytest_voicebench.writers.leaderboard import markdown, page
 
@@ -65,27 +65,19 @@ def test_a_chain_of_agents_of_which_only_the_ends_differ_has_two_groups(tmp_path
     [([], 1.0), ([0, 0], 1.0), ([1], 1.0), ([1, 1, 1], 0.25), ([1] * 6, 2 / 64), ([2, 1], 0.5), ([1, -1], 1.0)],
 )
 def test_the_paired_test_is_exact(drops, p):
-    assert sign_flip_p(drops) == pytest.approx(p, abs=1e-15)
+    assert two_sided_p(drops) == pytest.approx(p, abs=1e-15)
 
 
 @given(st.integers(0, 30), st.integers(0, 30))
 def test_with_one_item_a_scenario_it_is_mcnemars_exact_test(won, lost):
     n, least = won + lost, min(won, lost)
     tail = sum(math.comb(n, k) for k in range(least + 1)) / 2**n
-    assert sign_flip_p([1] * won + [-1] * lost) == pytest.approx(min(1.0, 2 * tail) if won != lost else 1.0)
+    assert two_sided_p([1] * won + [-1] * lost) == pytest.approx(min(1.0, 2 * tail) if won != lost else 1.0)
 
 
 def test_it_is_that_of_scipy():
     stats = pytest.importorskip("scipy.stats")
-    assert sign_flip_p([1] * 12 + [-1] * 3) == pytest.approx(stats.binomtest(3, 15).pvalue)
-
-
-@pytest.mark.parametrize(
-    ("values", "corrected"),
-    [([], []), ([0.04], [0.04]), ([0.01, 0.04, 0.03], [0.03, 0.06, 0.06]), ([0.5, 0.9], [1.0, 1.0])],
-)
-def test_holm_corrects_for_all_questions(values, corrected):
-    assert holm(values) == pytest.approx(corrected)
+    assert two_sided_p([1] * 12 + [-1] * 3) == pytest.approx(stats.binomtest(3, 15).pvalue)
 
 
 def test_only_items_that_ask_the_same_are_compared_and_the_rest_is_named(tmp_path):

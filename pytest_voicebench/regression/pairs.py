@@ -51,8 +51,8 @@ class Paired:
 
 def key_of(result: Result) -> Key:
     """What makes an item the same in every run: suite, scenario, speaker and trial, whatever its id is."""
-    trial = getattr(result, "trial", None) or 1  # the first, where a run has none
-    return result.facts.suite, result.facts.scenario_id, result.facts.speaker, trial
+    facts = result.facts
+    return facts.suite, facts.scenario_id, facts.speaker, result.trial or 1  # the first, where a run has none
 
 
 def pair_up(before: Sequence[Result], after: Sequence[Result]) -> Paired:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_voicebench.published import ITEMS, SOURCE
-from pytest_voicebench.ranking import ALPHA, Ranked, Ranking
+from pytest_voicebench.standings import ALPHA, Ranked, Ranking
 from pytest_voicebench.stats import wilson_interval
 from pytest_voicebench.writers.cells import UNMEASURED, percent_text, rate_cells, seconds_text
 from pytest_voicebench.writers.plain_text import one_line

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TypeVar
 
 from pytest_voicebench.agent_side import STOP_TIMEOUT_S
@@ -31,6 +32,9 @@ They leave next to nothing to it; an agent's own objects may. From Python 3.14 o
 
 BEGIN_EVERY_S = 0.02
 """Connecting takes some milliseconds of the thread's time: conversations on the wall clock begin one after another."""
+
+BLOCKED_AFTER_S = 2 * STOP_TIMEOUT_S
+"""A loop that has not cancelled its conversations by then is blocked by an agent, and its thread ends with Python."""
 
 T = TypeVar("T")
 
@@ -59,7 +63,7 @@ class Runner:
         return asyncio.run_coroutine_threadsafe(self._on_wall_clock(scenario, agent, progress), self._wall())
 
     def close(self) -> None:
-        """Cancel what runs and end the threads."""
+        """Cancel what runs and end the threads; one that an agent blocks on the wall clock is left behind."""
         self._closing = True
         self._virtual.shutdown(wait=False, cancel_futures=True)
         if stop := self._stop_virtual:
@@ -67,10 +71,10 @@ class Runner:
                 stop()
         self._virtual.shutdown(wait=True)
         if self._wall_loop and self._wall_thread:
-            asyncio.run_coroutine_threadsafe(_cancel_all(), self._wall_loop).result()
-            self._wall_loop.call_soon_threadsafe(self._wall_loop.stop)
-            self._wall_thread.join()
-            self._wall_loop.close()
+            stop_wall = partial(self._wall_loop.call_soon_threadsafe, self._wall_loop.stop)
+            cancelled = asyncio.run_coroutine_threadsafe(_cancel_all(), self._wall_loop)
+            cancelled.add_done_callback(lambda _: stop_wall())
+            self._wall_thread.join(timeout=BLOCKED_AFTER_S)
             if self._phases is not None:
                 self._phases.close()
             self._wall_loop = self._wall_thread = self._phases = None
@@ -186,12 +190,13 @@ class _Quiet:
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:
-    """Run the loop until it is stopped, whatever a task of an agent raises through it."""
+    """Run the loop until it is stopped, whatever a task of an agent raises through it, and close it."""
     while True:
         try:
             loop.run_forever()
         except (SystemExit, KeyboardInterrupt):
             continue
+        loop.close()
         return
 
 

@@ -75,6 +75,29 @@ def test_closing_cancels_a_conversation_in_progress(tmp_path, clock):
     assert agent.closed
 
 
+def test_closing_leaves_behind_a_thread_that_an_agent_blocks(tmp_path, monkeypatch):
+    monkeypatch.setattr("pytest_voicebench.runner.BLOCKED_AFTER_S", 0.2)
+    runner, begun, released = Runner(), threading.Event(), threading.Event()
+
+    class Blocking(Scripted):
+        @asynccontextmanager
+        async def connect(self, setup):
+            begun.set()
+            released.wait(timeout=60)
+            async with super().connect(setup) as line:
+                yield line
+
+    held = runner.submit(stage.scenario(tmp_path), Blocking([], clock="wall"))
+    assert begun.wait(timeout=30)
+    closing = threading.Thread(target=runner.close, daemon=True)
+    closing.start()
+    closing.join(timeout=30)
+    released.set()
+    assert not closing.is_alive()
+    with pytest.raises((CancelledError, asyncio.CancelledError)):
+        held.result(timeout=30)
+
+
 @pytest.mark.filterwarnings("error")
 def test_a_spinning_agent_ends_its_conversation_and_leaves_nothing_behind(tmp_path, runner, monkeypatch, caplog):
     monkeypatch.setattr("pytest_voicebench.clock.SPIN_LIMIT", 10_000)

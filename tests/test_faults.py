@@ -24,6 +24,7 @@ ENTRIES = {  # the numbers of the list's entries, by section
     "L": (1, 3, 4, 5, 7),
     "M": (1, 3, 4, 5, 7, 8, 9, 11, 12, 13, 15),
     "N": (1, 3, 4, 5, 7, 8, 9, 11),
+    "O": (1, 3, 4),
 }
 IDS = [f"{section}{number}" for section, numbers in ENTRIES.items() for number in numbers]
 
@@ -74,7 +75,8 @@ TESTED: dict[str, str] = {  # entry -> file::test, without `test_`; several, one
     "fault_runs::a_run_without_a_latency_has_null_in_its_json_and_never_nan",
     "C11": "scoring::a_failing_check_that_does_not_gate_is_a_diagnostic",
     "C12": "mentions::a_fact_was_said mentions::a_fact_was_not_said",
-    "C13": "stats::the_wilson_interval_of_known_rates summarizing::every_rate_has_its_wilson_interval",
+    "C13": "stats::the_wilson_interval_of_known_rates summarizing::every_rate_has_its_wilson_interval "
+    "trials::pass_hat_k_and_pass_at_k_by_hand trials::it_covers_the_truth_where_wilsons_of_all_trials_does_not",
     "D1": "plugin_judge::an_endpoint_that_fails_every_second_time_leaves_no_judged_figure "
     "plugin_judge::a_judge_that_fails_on_an_argument_does_not_hand_over_to_the_matchers "
     "judged::above_two_percent_unjudged_the_figure_is_withheld_and_its_bounds_are_not",
@@ -235,7 +237,8 @@ TESTED: dict[str, str] = {  # entry -> file::test, without `test_`; several, one
     "result_files::whatever_the_id_its_folder_is_a_direct_child_of_items",
     "M7": "plugin_processes::every_run_has_a_junit_file_that_keeps_to_the_strict_schema",
     "M8": "fault_runs::what_was_scored_before_a_crash_or_an_error_in_teardown_is_kept",
-    "M9": "fault_runs::what_an_agent_says_breaks_neither_a_file_nor_a_narrow_console "
+    "M9": "page::hostile_text_in_every_field_is_never_markup "
+    "fault_runs::what_an_agent_says_breaks_neither_a_file_nor_a_narrow_console "
     "junit::whatever_the_text_the_file_is_valid",
     "M11": "fault_runs::scenarios_run_beside_other_plugins_and_async_tests "
     "plugin_run::a_rerun_replaces_an_error_and_never_a_failure",
@@ -256,12 +259,16 @@ TESTED: dict[str, str] = {  # entry -> file::test, without `test_`; several, one
     "N9": "fault_files::ten_seconds_at_44100_hz_are_160000_samples_at_16000_hz_and_end_where_they_ended",
     "N11": "fault_files::a_recording_with_a_fault_is_played_whole_and_the_item_says_so "
     "fault_runs::a_recording_that_an_agent_can_hardly_hear_is_told_with_the_failure",
+    "O1": "page::the_header_says_what_was_measured_and_hides_secrets "
+    "page::a_summary_with_suites_versions_and_rules_shows_them manifest::a_run_tells_how_it_was_made_whatever_the_workers",
+    "O3": "page::hostile_text_in_every_field_is_never_markup page::recordings_and_logs_are_linked_by_relative_path "
+    "page_browser::nothing_that_agents_or_scenarios_say_is_executed",
+    "O4": "manifest::the_mode_follows_from_how_the_results_came_about page::the_mode_is_named "
+    "joining::a_rescored_rerun_is_not_laid_over_a_live_run joining::shards_of_other_kinds_are_refused",
 }
 
 WAITS = {  # entry, or the part of it that no test here covers -> what it needs
-    "C13": "repeats of an item, and pass^k",
     "E20": "an importer of times in ticks: the official files and ours hold seconds",
-    "M9": "the HTML report",
 }
 
 OTHERWISE = {  # what the design decides otherwise than the list
@@ -326,7 +333,7 @@ def test_what_can_happen_on_a_wire_is_tested_over_one(entry: str) -> None:
 
 
 def test_the_tables_hold_no_other_entries() -> None:
-    assert len(IDS) == len(set(IDS)) == 114
+    assert len(IDS) == len(set(IDS)) == 117
     assert (TESTED.keys() | WAITS.keys() | OTHERWISE.keys()) <= set(IDS)
 
 

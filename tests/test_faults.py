@@ -260,7 +260,8 @@ TESTED: dict[str, str] = {  # entry -> file::test, without `test_`; several, one
     "N11": "fault_files::a_recording_with_a_fault_is_played_whole_and_the_item_says_so "
     "fault_runs::a_recording_that_an_agent_can_hardly_hear_is_told_with_the_failure",
     "O1": "page::the_header_says_what_was_measured_and_hides_secrets "
-    "page::a_summary_with_suites_versions_and_rules_shows_them manifest::a_run_tells_how_it_was_made_whatever_the_workers",
+    "page::a_summary_with_suites_versions_and_rules_shows_them "
+    "manifest::a_run_tells_how_it_was_made_whatever_the_workers",
     "O3": "page::hostile_text_in_every_field_is_never_markup page::recordings_and_logs_are_linked_by_relative_path "
     "page_browser::nothing_that_agents_or_scenarios_say_is_executed",
     "O4": "manifest::the_mode_follows_from_how_the_results_came_about page::the_mode_is_named "

@@ -74,6 +74,7 @@ COLUMNS: tuple[Column, ...] = (
     _text("item", "the item's id in this run", lambda r: r.item_id),
     _text("scenario", "the scenario's id", lambda r: r.facts.scenario_id),
     _text("speaker", "who speaks", lambda r: r.facts.speaker),
+    Column(name="trial", kind="count", meaning="which of the scenario's trials, from 1", find=lambda r: r.trial),
     _text("agent", "the agent's name in this run", lambda r: r.agent.name),
     _text("model", "the agent's model", lambda r: r.agent.model),
     _text("clock", "virtual or wall: their latencies are not comparable", lambda r: r.agent.clock),

@@ -198,5 +198,5 @@ def _header(joined: Joined, out: Path) -> dict[str, Json]:
         **kept,
         "run": out.name,
         **({"started_at": min(started)} if started else {}),
-        "merged": join_text(joined),
+        "shards": join_text(joined),
     }

@@ -94,7 +94,7 @@ def test_the_merged_folder_stands_alone_and_keeps_every_attempt(tmp_path: Path) 
     assert linked.stat().st_ino == (evidence / "audio.flac").stat().st_ino
     assert (tmp_path / "all" / "items" / "a" / "audio.flac").read_bytes() == b"first"
     assert merged.plan.shard is None
-    assert merged.header["merged"] == "3 of 3 shards, 4 items: one, two, three"
+    assert merged.header["shards"] == "3 of 3 shards, 4 items: one, two, three"
     assert not strict_errors(tmp_path / "all" / "junit.xml")
 
 
@@ -124,7 +124,7 @@ def test_what_is_missing_is_counted_as_not_run_where_that_is_allowed(tmp_path: P
     counts = merged.summary().counts
     assert (counts.planned, counts.passed, counts.error, counts.not_run) == (4, 2, 1, 1)
     assert merged.summary().notices[-1] == "2/4 scored, 2 missing"
-    assert merged.header["merged"] == "2 of 3 shards, 4 items: one, three"
+    assert merged.header["shards"] == "2 of 3 shards, 4 items: one, three"
 
 
 def test_a_shard_that_has_no_items_is_not_missing(tmp_path: Path) -> None:

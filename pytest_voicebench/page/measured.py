@@ -72,7 +72,8 @@ def mode_text(header: Mapping[str, Json]) -> str:
         return f"rescored: {how_rescored(header)}"
     if header.get("imported"):
         return f"imported, held by others: {header['imported']}"
-    return f"live, merged: {header['merged']}" if header.get("merged") else "live"
+    parts = [f"{name}: {header[name]}" for name in ("shards", "merged") if header.get(name)]
+    return ", ".join(["live", *parts])
 
 
 def _judge(summary: Summary) -> list[str]:

@@ -233,7 +233,7 @@ def _worst(results: Sequence[Result], summary: Summary) -> list[str]:
 def _footer(summary: Summary) -> list[str]:
     said = [f"run {name(_run(summary))}", f"score set {summary.score_set} {summary.score_version}"]
     said.append(f"judge: {escaped(str(summary.header.get('judge') or 'none'))}")
-    said += [escaped(str(summary.header[key]), 200) for key in ("shard", "merged") if summary.header.get(key)]
+    said += [escaped(str(summary.header[key]), 200) for key in ("shard", "shards", "merged") if summary.header.get(key)]
     return [f"<sub>{', '.join(said)}</sub>"]
 
 

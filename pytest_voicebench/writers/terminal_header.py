@@ -22,9 +22,9 @@ NOT_COMPARABLE = "not comparable with published figures"
 def header_lines(summary: Summary, *, width: int, paint: Paint) -> list[str]:
     """The header, one fact a line; facts that the caller did not give are left out, `judge: none` never is.
 
-    Read from `summary.header`: run, mode, started_at, suites (name to sha256), judge, shard, merged, words (texts),
-    given (agent to settings), rescored_from (with held_at, scored_before, scored_now), withheld, workers, concurrency,
-    versions (name to version).
+    Read from `summary.header`: run, mode, started_at, suites (name to sha256), judge, shard, shards, merged, words
+    (texts), given (agent to settings), rescored_from (with held_at, scored_before, scored_now), withheld, workers,
+    concurrency, versions (name to version).
     """
     lines = _head_lines(summary, width, paint)
     for label, text in _facts(summary):
@@ -175,8 +175,9 @@ def _facts(summary: Summary) -> Iterator[tuple[str, str]]:
         yield "suite", f"{name}, sha256 {sha256}"
     if header.get("shard"):
         yield "shard", str(header["shard"])
-    if header.get("merged"):
-        yield "merged", str(header["merged"])
+    for name in ("shards", "merged"):
+        if header.get(name):
+            yield name, str(header[name])
     for name, text in _mapping(header.get("prices")).items():
         yield "price", f"{name}: {text}"
     if header.get("rescored_from"):

@@ -66,7 +66,7 @@ def test_json_has_both_sets_or_the_one_asked_for(tmp_path: Path, capfd: pytest.C
     assert both["score_set"] == "voicebench"
     assert ours == {**both, "official": None}
     assert "agents" not in official
-    assert official["header"] == {"run": "r"}  # without the rules of the other set
+    assert official["header"] == {"run": "r", "mode": "live"}  # without the rules of the other set
 
 
 def test_a_run_without_official_scores_says_so_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_voicebench.plugin.options import LABEL, agent_specs, rescored_run
-from pytest_voicebench.plugin.trials import trials
 
 if TYPE_CHECKING:
     from pytest_voicebench.scenario import Scenario, Suite
@@ -118,6 +117,7 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
 
 
 def _in_trials(scenarios: Sequence[Scenario], config: pytest.Config) -> tuple[Scenario, ...]:
+    from pytest_voicebench.plugin.trials import trials
     from pytest_voicebench.scenario import in_trials
 
     return tuple(trial for scenario in scenarios for trial in in_trials(scenario, trials(config)))

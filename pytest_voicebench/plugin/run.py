@@ -15,7 +15,6 @@ import pytest
 import pytest_asyncio
 
 from pytest_voicebench.plugin.attempt import Attempt, attempt_key
-from pytest_voicebench.plugin.keeping import kept
 from pytest_voicebench.plugin.options import RESCORE, agent_option, agent_specs, agents_given, rescored_run
 from pytest_voicebench.plugin.run_folder import RunFolder, run_folder
 
@@ -93,6 +92,7 @@ async def conversation(
     """
     from pytest_voicebench.agents.gate import NotBegun
     from pytest_voicebench.plugin.budget import leave_out
+    from pytest_voicebench.plugin.keeping import kept
     from pytest_voicebench.plugin.resume import check_agent
     from pytest_voicebench.plugin.words import with_words
     from pytest_voicebench.speech import detect_speech
@@ -228,6 +228,7 @@ def judged(request: pytest.FixtureRequest, scenario: Scenario, conversation: Con
 def _failure(
     request: pytest.FixtureRequest, scenario: Scenario, conversation: Conversation, scorecard: Scorecard
 ) -> str:
+    from pytest_voicebench.plugin.keeping import kept
     from pytest_voicebench.writers.failure import failure_text
 
     attempt, keeping = request.node.stash[attempt_key], kept(request.config)

@@ -46,13 +46,18 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 def within_limits(lines: Sequence[str], rest: str) -> str:
     """As many whole lines as there is room for; `rest` is the last one where some were left out."""
     text = "\n".join(lines) + "\n"
-    if len(lines) <= MOST_LINES and len(text.encode()) <= MOST_BYTES:
+    if len(lines) <= MOST_LINES and _size(text) <= MOST_BYTES:
         return text
     kept: list[str] = []
-    size = len(rest.encode()) + 2
+    size = _size(rest) + 2
     for line in lines[: MOST_LINES - 2]:
-        size += len(line.encode()) + 1
+        size += _size(line) + 1
         if size > MOST_BYTES:
             break
         kept.append(line)
     return "\n".join([*kept, "", rest]) + "\n"
+
+
+def _size(text: str) -> int:
+    """Bytes as they are written: halves of surrogate pairs escaped."""
+    return len(text.encode("utf-8", "backslashreplace"))

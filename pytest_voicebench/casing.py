@@ -48,11 +48,14 @@ def case_of(scenario: str, runs: Sequence[SavedRun]) -> Case:
     rows = tuple(row for run in runs for row in _rows(scenario, run))
     if not rows:
         raise NoSuchCase(_nearest(scenario, runs))
-    first = rows[0].result.facts
-    hashes = (first.scenario_sha256, first.expect_sha256)
-    other = [r.run for r in rows if (r.result.facts.scenario_sha256, r.result.facts.expect_sha256) != hashes]
-    several_speakers = len({row.result.facts.speaker for row in rows}) > 1
-    return Case(scenario=scenario, rows=rows, changed=() if several_speakers else tuple(dict.fromkeys(other)))
+    first: dict[tuple[str, str | None], tuple[str, str]] = {}
+    other = []
+    for row in rows:
+        facts = row.result.facts
+        hashes = (facts.scenario_sha256, facts.expect_sha256)
+        if first.setdefault((facts.suite, facts.speaker), hashes) != hashes:
+            other.append(row.run)
+    return Case(scenario=scenario, rows=rows, changed=tuple(dict.fromkeys(other)))
 
 
 def _rows(scenario: str, run: SavedRun) -> Iterator[CaseRow]:

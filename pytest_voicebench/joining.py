@@ -184,6 +184,7 @@ def write_joined(joined: Joined, out: Path) -> SavedRun:
         items=tuple(planned.get(row.item_id, row) for row in first.plan.selection),
         header=_header(joined, out),
         notices=tuple(n for n in first.plan.notices if n != first.plan.header.get("shard")),
+        sources=first.plan.sources,
     )
     cases = {name: case for run in joined.shards for name, case in read_cases(run.folder / JUNIT_NAME).items()}
     judgements = [judgement for run in joined.shards for judgement in run.judgements]

@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import cast
 
 from pytest_voicebench.plan import UNKNOWN_AGENT
-from pytest_voicebench.published import PUBLISHED
+from pytest_voicebench.published import ITEMS, PUBLISHED
 from pytest_voicebench.regression.pairs import Key, key_of
 from pytest_voicebench.regression.rates import sign_flip_p
 from pytest_voicebench.regression.verdicts import holm
@@ -45,7 +45,7 @@ def rank(runs: Sequence[SavedRun]) -> Ranking:
     pairings = _pairings({name: kept[name] for name in order})
     letters = _letters(order, {(p.first, p.second) for p in pairings if p.p_corrected < ALPHA})
     stimuli = sorted({row.facts.stimulus for rows in kept.values() for row in rows})
-    human = stimuli == ["human"] and all(row.official for rows in kept.values() for row in rows)
+    human = stimuli == ["human"] and all(row.official and row.trial is None for rows in kept.values() for row in rows)
     return Ranking(
         suites=tuple(sorted({key[0] for key in common})),
         stimulus=stimuli[0] if len(stimuli) == 1 else "mixed",
@@ -65,7 +65,7 @@ def rank(runs: Sequence[SavedRun]) -> Ranking:
         pairings=pairings,
         notices=(*_unmeasured(entries), *_notices(measured, kept)),
         official=_official(kept, order) if human else (),
-        published=PUBLISHED if human else (),
+        published=PUBLISHED if human and len(common) == ITEMS else (),
     )
 
 

@@ -58,8 +58,8 @@ class OfficialRow:
 class Ranking:
     """A table of agents. `items` are in every row's figures; `notices` are to be read before them.
 
-    `published` is empty unless every item was spoken by people; `official` then has the same agents by the rules that
-    made those figures.
+    `published` is empty unless the items are as many as the benchmark's, each held once and spoken by people.
+    `official` has the same agents by the rules of those figures, where people spoke.
     """
 
     suites: tuple[str, ...]

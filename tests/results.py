@@ -53,10 +53,10 @@ def a_result(item_id: str = "travel_01", outcome: Outcome = "passed", **changes:
     return Result(**values | changes)  # type: ignore[arg-type]
 
 
-def a_run(folder: Path, *results: Result, planned: tuple[Result, ...] = ()) -> Path:
-    """A run's folder; the items of `planned` never ran."""
+def a_run(folder: Path, *results: Result, planned: tuple[Result, ...] = (), **header: object) -> Path:
+    """A run's folder; the items of `planned` never ran. `header` is added to its head."""
     rows = tuple(replace(r, outcome="not_run", scorecard=None, error_kind=None) for r in (*results, *planned))
-    write_plan(folder, Plan(collected=len(rows), items=rows, header={"run": folder.name, "workers": 2}))
+    write_plan(folder, Plan(collected=len(rows), items=rows, header={"run": folder.name, "workers": 2, **header}))
     for result in results:
         append_result(folder, result)
     return folder

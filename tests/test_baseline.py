@@ -326,8 +326,8 @@ def test_settings_that_changed_are_said(tmp_path: Path) -> None:
 # --- what a baseline is -----------------------------------------------------------------------------------------------
 
 
-def finished(folder: Path, *rows: Result, planned: tuple[Result, ...] = ()) -> Path:
-    a_run(folder, *rows, planned=planned)
+def finished(folder: Path, *rows: Result, **more: Any) -> Path:
+    a_run(folder, *rows, **more)
     write_summary(folder, load_run(folder).summary())
     return folder
 
@@ -360,7 +360,10 @@ def test_latest_is_the_newest_finished_run_other_than_this_one(reports: Path) ->
     finished(reports / "stopped", item(1), planned=(item(2),))
     (reports / "begun").mkdir()
     assert newest_finished(reports).name == "second"
-    assert newest_finished(reports, reports / "second").name == "first"
+    finished(reports / "dead", replace(item(1), outcome="error"))  # nothing was measured
+    finished(reports / "part", item(1), shard="shard 3 of 8: 1 of 9 items")
+    assert newest_finished(reports).name == "second"
+    assert newest_finished(reports, [reports / "second"]).name == "first"
     assert load_baseline("latest", reports).name == "second"
 
 
@@ -385,7 +388,7 @@ def test_what_is_no_baseline_is_told_in_one_line(reports: Path, tmp_path: Path, 
 
 def test_without_another_run_there_is_no_latest(reports: Path) -> None:
     with pytest.raises(RunUnreadable, match="latest: no other finished run in"):
-        newest_finished(reports, reports / "first")
+        newest_finished(reports, [reports / "first"])
 
 
 def test_the_figures_of_a_comparison_are_those_of_the_summaries_where_all_items_pair(tmp_path: Path) -> None:

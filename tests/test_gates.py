@@ -11,12 +11,16 @@ from results import AGENT, a_result, a_run
 from strict_junit import strict_errors
 
 from pytest_voicebench.__main__ import main
+from pytest_voicebench.commands.gate_options import decided_or_kept, write_decisions
 from pytest_voicebench.decisions import GateResult
-from pytest_voicebench.gating import Asked, GateError, check_names, decided, gates_fail, parse_gate
+from pytest_voicebench.gating import Asked, GateError, check_names, decided, decided_status, gates_fail, parse_gate
 from pytest_voicebench.result import Result
+from pytest_voicebench.result_files import append_result
 from pytest_voicebench.saved_run import load_run
 from pytest_voicebench.summarizing.groups import groups_of_items
+from pytest_voicebench.summary import Counts
 from pytest_voicebench.writers.junit import append_gates, write_junit
+from pytest_voicebench.writers.markdown import markdown
 from pytest_voicebench.writers.summary_json import load_summary, write_summary
 from pytest_voicebench.writers.terminal import render
 
@@ -138,6 +142,46 @@ def test_every_gate_is_asked_of_every_agent(tmp_path: Path) -> None:
         ("must_pass(s1)", "grok", False),
         ("must_pass(s1)", "local", True),
     ]
+
+
+@pytest.mark.parametrize(
+    ("gates", "counts", "status"),
+    [
+        ([("f1 >= 0", True)], {}, 0),
+        ([("f1 >= 0", True)], {"error": 1}, 1),
+        ([("f1 >= 0", True)], {"not_run": 1}, 1),
+        ([("f1 >= 0", True), ("errors <= 2", True)], {"error": 1}, 0),
+        ([("errors <= 2", True)], {"error": 1, "not_run": 1}, 1),
+        ([("hard.errors <= 2", True)], {"error": 1}, 1),
+        ([("f1 >= 0", False)], {}, 1),
+        ([("f1 >= 0", None)], {}, 0),
+    ],
+)
+def test_items_that_were_not_measured_fail_a_run_whose_gates_hold(
+    tmp_path: Path, gates: list[tuple[str, bool | None]], counts: dict[str, int], status: int
+) -> None:
+    rows = [GateResult(expression=e, agent="a", holds=h, found="", source="") for e, h in gates]
+    some = Counts(**{"planned": 9, "passed": 9, "failed": 0, "error": 0, "skipped": 0, "not_run": 0, **counts})
+    summary = replace(load_run(a_run(tmp_path / "run", *ROWS)).summary(), gates=tuple(rows), counts=some)
+    assert decided_status(summary, Asked()) == status
+    assert ("failed" in markdown(summary, ()).splitlines()[0]) == bool(status)
+
+
+def test_a_bill_of_which_a_part_is_unknown_is_not_within_a_limit_and_may_be_over_one(tmp_path: Path) -> None:
+    rows = [*(replace(item(n), usd=0.3) for n in range(2)), replace(item(3), usd_unknown="no price")]
+    bounds = ("usd <= 5", "usd <= 0.5", "usd > 0.5", "usd > 5")
+    asked = [outcome(tmp_path / str(n), text, *rows) for n, text in enumerate(bounds)]
+    assert [gate.holds for gate in asked] == [None, False, True, None]
+    assert asked[0].why == "the cost of 1 items is unknown"
+
+
+def test_report_and_judge_keep_what_was_decided_where_they_ask_nothing(tmp_path: Path) -> None:
+    folder = a_run(tmp_path / "run", *ROWS, planned=(item(11),))
+    write_junit(folder / "junit.xml", load_run(folder).results, load_run(folder).summary())
+    decision = write_decisions(load_run(folder), Asked(gates=(parse_gate("pass_at_1 >= 0.9", "here"),)))
+    assert decided_or_kept(load_run(folder), Asked()) == decision
+    append_result(folder, item(11))
+    assert decided_or_kept(load_run(folder), Asked()).gates == ()  # other counts: nothing was decided of them
 
 
 @pytest.mark.parametrize(("holds", "fails", "fails_strictly"), [(True, 0, 0), (None, 0, 1), (False, 1, 1)])

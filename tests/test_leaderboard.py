@@ -140,11 +140,13 @@ def card():
 
 
 def test_published_rows_stand_beside_human_speech_alone(tmp_path):
-    human = saved(tmp_path, "a", range(9), stimulus="human")
+    human = saved(tmp_path, "a", range(40), n=100, stimulus="human")
     human = replace(human, results=tuple(replace(row, official=card()) for row in human.results))
     found = rank([human])
-    assert (len(found.published), found.official[0].passed, found.official[0].items) == (6, 40, 40)
+    assert (len(found.published), found.official[0].passed, found.official[0].items) == (6, 100, 100)
     assert "GPT-Realtime" in markdown(found)
+    part = rank([replace(human, results=human.results[:99])])
+    assert (part.published, len(part.official)) == ((), 1)
     synthetic = rank([saved(tmp_path, "b", range(9))])
     assert (synthetic.published, synthetic.official) == ((), ())
     assert "GPT-Realtime" not in markdown(synthetic) + page(synthetic)

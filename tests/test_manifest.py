@@ -91,6 +91,11 @@ def test_the_mode_follows_from_how_the_results_came_about(header, mode):
         (["--agent=grok,api_key=sk-1,voice=Ara"], ["--agent=grok,api_key=***,voice=Ara"]),
         (["--voicebench-redact", "4111", "-n", "2"], ["--voicebench-redact", "***", "-n", "2"]),
         (["--voicebench-redact=4111"], ["--voicebench-redact=***"]),
+        (["-o", "voicebench_redact=J(ane|ohn)"], ["-o", "voicebench_redact=***"]),
+        (
+            ["-ovoicebench_redact = J.*", "--override-ini=my_key=x"],
+            ["-ovoicebench_redact =***", "--override-ini=my_key=***"],
+        ),
         (["--my-token=abc", "--password", "x"], ["--my-token=***", "--password", "***"]),
         (["wss://me:pw@host/?key=1"], ["wss://***@host/?key=***"]),
         (["suites/fdb3", "-k", "travel"], ["suites/fdb3", "-k", "travel"]),

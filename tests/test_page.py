@@ -19,6 +19,7 @@ from summaries import a_mute_agent, a_summary, an_agent
 
 from pytest_voicebench.codec import to_json
 from pytest_voicebench.commands import report
+from pytest_voicebench.conversation import AgentInfo
 from pytest_voicebench.decisions import AgentComparison, BaselineComparison, GateResult, MetricComparison
 from pytest_voicebench.page.data import Item
 from pytest_voicebench.page.items import linked, page_items
@@ -28,6 +29,7 @@ from pytest_voicebench.page.plots import Scale
 from pytest_voicebench.page.waveform import LETTERS, POINTS, outline
 from pytest_voicebench.page.write import PAGE_NAME, page_html, write_page, write_page_with_sound
 from pytest_voicebench.saved_run import load_run
+from pytest_voicebench.summary import Counts
 
 GATES = (
     GateResult(expression="pass_at_1 >= 0.55", agent="local", holds=True, found="0.600", source="--voicebench-gate"),
@@ -206,10 +208,14 @@ def test_gates_and_baseline_come_first(tmp_path):
     assert "the baseline ran on another machine" in text
 
 
+ALL_MEASURED = Counts(planned=9, passed=8, failed=1, error=0, skipped=0, not_run=0)
+
+
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"gates": GATES[:1]}, "the gate holds"),
+        ({"gates": GATES[:1]}, "failed, though the gates hold: "),
+        ({"gates": GATES[:1], "counts": ALL_MEASURED}, "the gate holds"),
         ({"gates": (GATES[0], GATES[2])}, "1 of 2 gates cannot be told"),
         (
             {"baseline": BaselineComparison(run="b", compared=0, refused="other suites")},
@@ -408,6 +414,16 @@ def test_report_writes_the_page_and_says_where_it_could_not(tmp_path, capsys, mo
     capsys.readouterr()
     assert report.run([str(folder), "--json"]) == 0
     assert "note: cannot write " in capsys.readouterr().err
+
+
+def test_items_stand_under_their_own_agent_whatever_the_page_calls_it(tmp_path):
+    names = ("local", "stale")
+    rows = [a_result(f"{name}-one", agent=AgentInfo(name=name, settings={"pace": name})) for name in names]
+    run = load_run(a_run(tmp_path / "run", *rows, given={"stale": {"behaviour": "stale_commit"}}))
+    text = page_html(run, run.summary(), linked)
+    assert [item.agent for item in page_items(run, run.summary(), linked)] == [0, 1]
+    rows = re.findall(r"#item=(\w+)-one.*?<td>(.*?)</td>", text)
+    assert rows == [("local", "local"), ("stale", "stale stale_commit")]
 
 
 def test_an_agent_that_no_summary_knows_is_the_first(tmp_path):

@@ -145,7 +145,7 @@ def test_latencies_that_did_not_move_have_moved_by_nothing() -> None:
 
 
 def test_from_few_scenarios_there_is_no_interval() -> None:
-    few = list(range(ENOUGH_CLUSTERS - 1))
+    few = list(range(ENOUGH_CLUSTERS["mean"] - 1))
     assert bootstrap_spread(pairs([0.5] * 18, [0.4] * 18, few * 2)) is None
     assert bootstrap_spread(pairs([0.5] * 10, [0.4] * 10)) is not None
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
-from pytest_voicebench.decisions import GateResult
 from pytest_voicebench.gating import (
     Asked,
     Gate,
     GateError,
     check_names,
     decided,
-    gates_fail,
+    decided_status,
     needs_baseline,
     parse_gate,
 )
@@ -25,7 +26,7 @@ from pytest_voicebench.summarizing.groups import groups_of_items
 from pytest_voicebench.summary import Summary
 from pytest_voicebench.writers.junit import JUNIT_NAME, append_gates
 from pytest_voicebench.writers.markdown import write_markdown
-from pytest_voicebench.writers.summary_json import write_summary
+from pytest_voicebench.writers.summary_json import SummaryUnreadable, load_summary, write_summary
 
 
 def add_gate_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +50,8 @@ def asked_for(options: argparse.Namespace, *runs: SavedRun) -> Asked:
             raise RunUnreadable(f"--gate {gate.expression!r}: needs --baseline FILE|RUN")
     baseline = None
     if options.baseline is not None:
-        baseline = load_baseline(options.baseline, options.reports, here=Path(), besides=runs[0].folder)
+        folders = [run.folder for run in runs]
+        baseline = load_baseline(options.baseline, options.reports, here=Path(), besides=folders)
     return Asked(gates=gates, baseline=baseline, strict=options.strict)
 
 
@@ -62,6 +64,21 @@ def _parsed(text: str, rows: Sequence[Result]) -> Gate:
     except GateError as error:
         raise RunUnreadable(f"--gate {text!r}: {error}") from None
     return gate
+
+
+def decided_or_kept(run: SavedRun, asked: Asked) -> Summary:
+    """The run's summary with what is decided now; where nothing is asked, with what was decided of the same counts.
+
+    Raises RunUnreadable.
+    """
+    if not asked.nothing:
+        return decided(run, asked)
+    summary = run.summary()
+    with suppress(SummaryUnreadable):
+        earlier = load_summary(run.folder)
+        if earlier.counts == summary.counts:
+            return replace(summary, gates=earlier.gates, baseline=earlier.baseline)
+    return summary
 
 
 def write_decisions(run: SavedRun, asked: Asked) -> Summary:
@@ -77,6 +94,6 @@ def write_decisions(run: SavedRun, asked: Asked) -> Summary:
     return summary
 
 
-def status(gates: tuple[GateResult, ...], asked: Asked) -> int:
-    """Exit status: 1 where a gate fails, else 0."""
-    return int(gates_fail(gates, strict=asked.strict))
+def status(summary: Summary, asked: Asked) -> int:
+    """Exit status: with gates, 1 where one fails, or items were not measured that no gate allows; else 0."""
+    return decided_status(summary, asked) if asked.gates else 0

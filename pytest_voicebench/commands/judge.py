@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_voicebench.codec import CodecError
+from pytest_voicebench.commands.gate_options import decided_or_kept
 from pytest_voicebench.commands.report import print_tables, write_page_or_tell
+from pytest_voicebench.gating import Asked
 from pytest_voicebench.judgement import Judgement
 from pytest_voicebench.judging.cache import CACHE_NAME, VerdictCache
 from pytest_voicebench.judging.settings import JudgeSettingsError, endpoint_of, judge_of, parse_judge
@@ -44,7 +46,7 @@ def run(argv: list[str]) -> int:
         cache = VerdictCache(folder=saved.folder.resolve().parent / CACHE_NAME)
         judgements = judge_run(saved.folder, saved.results, settings, endpoint, cache=cache, progress=print_progress)
         judged = load_run(saved.folder)
-        summary = judged.summary()
+        summary = decided_or_kept(judged, Asked())
         write_summary(saved.folder, summary)
         write_markdown(saved.folder, summary, judged.results)
     except (JudgeSettingsError, RunUnreadable, CodecError, OSError) as error:

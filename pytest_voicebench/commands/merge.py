@@ -10,7 +10,7 @@ from pathlib import Path
 from pytest_voicebench.codec import CodecError
 from pytest_voicebench.commands.gate_options import add_gate_arguments, asked_for, status, write_decisions
 from pytest_voicebench.commands.report import print_tables, write_page_or_tell
-from pytest_voicebench.gating import Asked, allows_errors
+from pytest_voicebench.gating import Asked
 from pytest_voicebench.joining import join, join_text, refuse_holes, write_joined
 from pytest_voicebench.merging import Merge, MergeRefused, lay_over, merge_text, write_merge
 from pytest_voicebench.page.write import write_page
@@ -70,20 +70,19 @@ def _join(runs: list[SavedRun], options: argparse.Namespace) -> int:
 
 
 def status_of(summary: Summary, asked: Asked, *, partial: bool) -> int:
-    """What pytest's exit status would have been: 1 where a gate or, without gates, an item failed; where an item was an
-    error that no gate allows, or did not run and `partial` does not allow that."""
+    """What pytest's exit status would have been: by the gates, else 1 where an item failed, was an error, or did not
+    run and `partial` does not allow that."""
     counts = summary.counts
-    if status(summary.gates, asked) or (counts.not_run and not partial):
-        return 1
-    errors = counts.error and not any(map(allows_errors, asked.gates))
-    return int(bool(errors or (counts.failed and not asked.gates)))
+    if asked.gates:
+        return status(summary, asked)
+    return int(bool(counts.failed or counts.error or (counts.not_run and not partial)))
 
 
 def _replace(saved: SavedRun, options: argparse.Namespace) -> int:
     rerun = load_run(find_run(options.replace, options.reports))
     merge = lay_over(saved, rerun)
     out = options.out or saved.folder.resolve().parent / f"{saved.name}+{rerun.name}"
-    asked = asked_for(options, replace(saved, results=merge.results))
+    asked = asked_for(options, replace(saved, results=merge.results), rerun)
     merged = write_merge(merge, saved, rerun, out)
     summary = write_decisions(merged, asked)
     mark_latest_in(options.reports, out)
@@ -92,7 +91,7 @@ def _replace(saved: SavedRun, options: argparse.Namespace) -> int:
     _print_merge(merge, saved, rerun, out)
     write_page_or_tell(merged, summary, write_page)
     print_tables(summary)
-    return status(summary.gates, asked)
+    return status(summary, asked)
 
 
 def _print_notes(run: SavedRun) -> None:

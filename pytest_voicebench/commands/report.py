@@ -12,8 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_voicebench.codec import CodecError, dump_json
-from pytest_voicebench.commands.gate_options import add_gate_arguments, asked_for, status
-from pytest_voicebench.gating import decided
+from pytest_voicebench.commands.gate_options import add_gate_arguments, asked_for, decided_or_kept, status
 from pytest_voicebench.page.write import PAGE_NAME, write_page, write_page_with_sound
 from pytest_voicebench.result_files import RunUnreadable, find_run
 from pytest_voicebench.saved_run import SavedRun, load_run
@@ -45,7 +44,7 @@ def run(argv: list[str]) -> int:
     try:
         saved = load_run(find_run(options.run, options.reports))
         asked = asked_for(options, saved)
-        summary = decided(saved, asked)
+        summary = decided_or_kept(saved, asked)
         data = report_bytes(summary, options.scores)
         with suppress(OSError):  # a run may lie where nobody can write
             write_markdown(saved.folder, summary, saved.results)
@@ -59,7 +58,7 @@ def run(argv: list[str]) -> int:
         print_bytes(data)
     else:
         print_tables(summary, official=options.scores == "official")
-    return status(summary.gates, asked)
+    return status(summary, asked)
 
 
 def write_page_or_tell(saved: SavedRun, summary: Summary, write: Callable[[SavedRun, Summary], Path]) -> None:

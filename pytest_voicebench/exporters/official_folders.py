@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pytest_voicebench.audio import RATE_HZ, Samples
@@ -32,6 +32,7 @@ from pytest_voicebench.importers.release import INPUT_NAME, METADATA_NAME
 from pytest_voicebench.importers.result_run import folder_speaker
 from pytest_voicebench.loading import SuiteError, is_suite_file, load_suite
 from pytest_voicebench.result import Result
+from pytest_voicebench.result_files import RunUnreadable, folder_of
 from pytest_voicebench.saved_run import SavedRun
 from pytest_voicebench.scenario import Scenario
 
@@ -89,6 +90,12 @@ def provider_name(agent: str) -> str:
 
 
 def _export(run: SavedRun, result: Result, stage: Path, provider: str, scenarios: Scenarios, found: Exported) -> None:
+    if "text" in result.withheld:
+        found.left_out.append(f"{result.item_id}: its text was redacted, and would be scored as wrong")
+        return
+    if PurePosixPath(result.facts.scenario_id).name != result.facts.scenario_id:
+        found.left_out.append(f"{result.item_id}: its scenario's id is no name of a folder")
+        return
     held = _conversation(run, result, found)
     expected = _expected(result, held, scenarios, found)
     if result.outcome == "skipped" or expected is None:
@@ -121,18 +128,22 @@ def _conversation(run: SavedRun, result: Result, found: Exported) -> Conversatio
     if result.folder is None:
         return None
     try:
-        return load_conversation(run.folder / result.folder)
-    except ConversationUnreadable as error:
+        return load_conversation(folder_of(run.folder, result))
+    except (ConversationUnreadable, RunUnreadable) as error:
         if result.outcome in ("passed", "failed"):
             found.remarks.append(f"{result.item_id}: {error}")
         return None
 
 
 def _recording(run: SavedRun, result: Result, found: Exported) -> Recording | None:
-    if result.folder is None or not (run.folder / result.folder / AUDIO_NAME).is_file():
+    try:
+        folder = folder_of(run.folder, result) if result.folder else None
+    except RunUnreadable:  # said of the conversation
+        folder = None
+    if folder is None or not (folder / AUDIO_NAME).is_file():
         return None
     try:
-        return load_recording(run.folder / result.folder)
+        return load_recording(folder)
     except ConversationUnreadable as error:
         found.remarks.append(f"{result.item_id}: {error}")
         return None

@@ -5,14 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from pytest_voicebench.decisions import GateResult
+from pytest_voicebench.decisions import GateResult, what_else_fails
 from pytest_voicebench.gating.grammar import Gate, GateError, NoRegression, Threshold, parse_gate
 from pytest_voicebench.gating.holding import check_names, group_name, groups_of, held
 from pytest_voicebench.regression import Question, compare_with_baseline
 from pytest_voicebench.saved_run import SavedRun
 from pytest_voicebench.summary import Summary
 
-__all__ = ["Asked", "Gate", "GateError", "check_names", "decided", "gates_fail", "needs_baseline", "parse_gate"]
+__all__ = [
+    "Asked",
+    "Gate",
+    "GateError",
+    "allows_errors",
+    "check_names",
+    "decided",
+    "decided_status",
+    "gates_fail",
+    "needs_baseline",
+    "parse_gate",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,3 +80,10 @@ def allows_errors(gate: Gate) -> bool:
 def gates_fail(gates: Iterable[GateResult], *, strict: bool) -> bool:
     """Whether a gate fails; where `strict`, also whether one cannot be told."""
     return any(gate.holds is False or (strict and gate.holds is None) for gate in gates)
+
+
+def decided_status(summary: Summary, asked: Asked) -> int:
+    """1 where a gate fails, or where items never ran or could not be measured and no gate says how many may; else 0."""
+    counts = summary.counts
+    fails = gates_fail(summary.gates, strict=asked.strict)
+    return int(fails or what_else_fails(summary.gates, errors=counts.error, not_run=counts.not_run) is not None)

@@ -82,6 +82,9 @@ def _threshold(gate: Gate, asks: Threshold, agent: AgentSummary) -> GateResult:
     settled = not holds and asks.metric in COUNTS and asks.operator in ("<=", "<")  # what is too many already
     if missing and not settled:
         return _result(gate, agent, None, figure.text, f"{missing} of {scores.counts.planned} items never ran")
+    unknown = sum(agent.cost.unknown.values()) if asks.metric == "usd" else 0
+    if unknown and holds == (asks.operator in ("<=", "<")):  # only a bound that is passed already is settled
+        return _result(gate, agent, None, figure.text, f"the cost of {unknown} items is unknown")
     return _result(gate, agent, holds, figure.text, None if holds else _far(figure.value, asks))
 
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_voicebench.decisions import AgentComparison, BaselineComparison, GateResult, MetricComparison
+from pytest_voicebench.decisions import (
+    AgentComparison,
+    BaselineComparison,
+    GateResult,
+    MetricComparison,
+    what_else_fails,
+)
 from pytest_voicebench.page.markup import Html, el, join
 from pytest_voicebench.page.tables import grid_html
 from pytest_voicebench.summary import AgentSummary, Counts, Summary
@@ -20,7 +26,7 @@ UNDECIDED = ("inconclusive", "open")
 def verdict_section(summary: Summary) -> Html:
     """Sentences first, then figures, gates and comparison; what was not asked for is said in a line."""
     gates, baseline = summary.gates, summary.baseline
-    sentences = [*_gate_sentence(gates), *_baseline_sentences(baseline)]
+    sentences = [*_gate_sentence(summary), *_baseline_sentences(baseline)]
     said = [el("p", badge(kind, text), class_="sentence") for kind, text in sentences]
     figures = el("div", [_figure(agent, len(summary.agents) > 1) for agent in summary.agents], class_="cards")
     absent = " ".join([*["No gate was set."] * (not gates), *["No baseline was given."] * (baseline is None)])
@@ -40,7 +46,8 @@ def badge(kind: str, text: str) -> Html:
     return el("b", text, class_=kind)  # the sign is drawn by the style
 
 
-def _gate_sentence(gates: Sequence[GateResult]) -> list[tuple[str, str]]:
+def _gate_sentence(summary: Summary) -> list[tuple[str, str]]:
+    gates, counts = summary.gates, summary.counts
     if not gates:
         return []
     failed, untold = sum(g.holds is False for g in gates), sum(g.holds is None for g in gates)
@@ -48,6 +55,8 @@ def _gate_sentence(gates: Sequence[GateResult]) -> list[tuple[str, str]]:
         return [("bad", f"{failed} of {len(gates)} gates {'fails' if failed == 1 else 'fail'}")]
     if untold:
         return [("open", f"{untold} of {len(gates)} gates cannot be told")]
+    if why := what_else_fails(gates, errors=counts.error, not_run=counts.not_run):
+        return [("bad", f"failed, though the gates hold: {why}")]
     return [("good", "the gate holds" if len(gates) == 1 else f"all {len(gates)} gates hold")]
 
 

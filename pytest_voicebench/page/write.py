@@ -54,8 +54,8 @@ def _write(run: SavedRun, summary: Summary, sound: Address) -> Path:
 
 def page_html(run: SavedRun, summary: Summary, sound: Address) -> str:
     """The whole page."""
+    items = tuple(page_items(run, summary, sound))  # results know their agents by the names of the run
     summary = with_distinct_names(with_given_settings(summary))
-    items = tuple(page_items(run, summary, sound))
     style, script = _asset("page.css"), join([raw("'use strict';\n"), *map(_asset, SCRIPTS)])
     title = f"{' + '.join(summary.suites) or 'no suite'}, {summary.header.get('run') or run.name}"
     head = el(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from _pytest.junitxml import xml_key
 
-from pytest_voicebench.plugin.options import BASELINE, GATE, reports_folder
+from pytest_voicebench.plugin.options import BASELINE, GATE, reports_folder, rescored_run
+from pytest_voicebench.plugin.run import FIRST_COUNTS
 from pytest_voicebench.writers.plain_text import one_line
 
 if TYPE_CHECKING:
@@ -30,9 +31,10 @@ def check_gates(config: pytest.Config) -> None:
     Workers of xdist read the gates, whose names they check, and leave the baseline to the controller.
     """
     from pytest_voicebench.gating import Asked, needs_baseline
+    from pytest_voicebench.plugin.sharding import shard_asked
 
     gates = (*_ini_gates(config), *_option_gates(config))
-    if config.getoption("voicebench_shard"):
+    if shard_asked(config) is not None:
         if config.getoption("voicebench_gate"):
             raise pytest.UsageError(
                 f"{GATE}: one shard decides nothing; give --gate to `python -m pytest_voicebench merge`"
@@ -97,17 +99,19 @@ def _parsed(text: str, source: str, where: str) -> Gate:
 def _baseline(config: pytest.Config) -> SavedRun | None:
     from pytest_voicebench.plugin.resume import begun
     from pytest_voicebench.regression.baseline import load_baseline
-    from pytest_voicebench.result_files import RunUnreadable
+    from pytest_voicebench.result_files import LATEST_NAME, RunUnreadable
 
     given, ini = config.getoption("voicebench_baseline"), config.getini("voicebench_baseline")
     if not (given or ini):
         return None
     here = Path(config.invocation_params.dir) if given else config.rootpath
     resumed = begun(config)
-    own = resumed.saved.folder if resumed is not None else None
+    own = [run.saved.folder for run in (resumed, rescored_run(config)) if run is not None]
     try:
         return load_baseline(given or ini, reports_folder(config), here=here, besides=own)
     except RunUnreadable as error:
+        if not given and ini == LATEST_NAME:  # the first run of all has none before it
+            return None
         raise pytest.UsageError(one_line(f"{BASELINE if given else 'voicebench_baseline'}: {error}")) from None
 
 
@@ -141,7 +145,8 @@ class FailedReports:
         """Count a report of a scenario; a fixture that fails afterwards is neither."""
         if not report.failed:
             return
-        if outcome == "failed" and report.when == "call":
+        counted = outcome == "failed" or FIRST_COUNTS in str(report.longrepr)
+        if counted and report.when == "call":
             self.missed += 1
         elif outcome == "error" and report.when != "teardown":
             self.errors += 1
@@ -156,12 +161,12 @@ def exit_status(session: pytest.Session, status: int, summary: Summary | None, f
     asked = asked_of(session.config)
     if asked is None or not asked.gates or status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         return status
-    from pytest_voicebench.gating import allows_errors, gates_fail
+    from pytest_voicebench.gating import allows_errors, decided_status
 
-    if summary is None or gates_fail(summary.gates, strict=asked.strict):
+    if summary is None or decided_status(summary, asked):
         return pytest.ExitCode.TESTS_FAILED
     excused = failed.missed + (failed.errors if any(map(allows_errors, asked.gates)) else 0)
-    if summary.counts.not_run or session.testsfailed > excused:
+    if session.testsfailed > excused:
         return status
     return pytest.ExitCode.OK
 

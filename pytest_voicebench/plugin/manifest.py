@@ -64,6 +64,9 @@ def _manifest(
     )
 
 
+_INI_WORD = re.compile(
+    r"(?is)((?:-o|--override-ini=?)?\s*(?:voicebench_redact|[\w-]*(?:key|token|secret|passw|auth|credential)[\w-]*)\s*=).+"
+)
 _SECRET_WORD = re.compile(r"(?is)(--?[\w-]*(?:key|token|secret|passw|auth|credential)[\w-]*)(=.*)?")
 
 
@@ -81,6 +84,8 @@ def masked(words: Sequence[object]) -> list[str]:
             found.append(MASKED)
         elif (option == REDACT or secret) and equals:
             found.append(f"{option}={MASKED}")
+        elif ini := _INI_WORD.fullmatch(word):
+            found.append(f"{ini[1]}{MASKED}")
         else:
             found.append(str(shown_setting("word", shown_text(word))))
         hide_next = not equals and (option == REDACT or secret is not None)

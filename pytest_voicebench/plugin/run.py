@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 GLANCE_S = 0.2
 """How often a running conversation looks for the stop file and lets the progress line move."""
 
+FIRST_COUNTS = "passed now, but the first valid attempt failed, and it counts"
+
 AHEAD = "voicebench-ahead"
 """The plugin that holds several conversations at once, where that is asked for."""
 
@@ -222,7 +224,7 @@ def judged(request: pytest.FixtureRequest, scenario: Scenario, conversation: Con
     if not scorecard.passed:
         pytest.fail(_failure(request, scenario, conversation, scorecard), pytrace=False)
     if attempt.failed_before:
-        pytest.fail(f"{attempt.item_id}: passed now, but the first valid attempt failed, and it counts", pytrace=False)
+        pytest.fail(f"{attempt.item_id}: {FIRST_COUNTS}", pytrace=False)
 
 
 def _failure(

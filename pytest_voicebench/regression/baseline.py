@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from pytest_voicebench.saved_run import SavedRun, load_results_file, load_run
 from pytest_voicebench.writers.summary_json import SUMMARY_NAME
 
 
-def load_baseline(given: str, reports: Path, *, here: Path = Path(), besides: Path | None = None) -> SavedRun:
+def load_baseline(given: str, reports: Path, *, here: Path = Path(), besides: Collection[Path] = ()) -> SavedRun:
     """The run that `--voicebench-baseline` names. Raises RunUnreadable, one line.
 
     A file counts from `here`: a results.jsonl under any name stands alone; summary.json, which holds no items, stands
@@ -46,13 +47,13 @@ def _from_file(path: Path) -> SavedRun:
     return load_results_file(path)
 
 
-def newest_finished(reports: Path, besides: Path | None = None) -> Path:
-    """The newest run of which every planned item ran, by when its summary was written. Raises RunUnreadable.
+def newest_finished(reports: Path, besides: Collection[Path] = ()) -> Path:
+    """The newest whole run of which every planned item ran, by when its summary was written. Raises RunUnreadable.
 
-    Runs that go on, or that ended early, are none to go by.
+    Runs that go on, that ended early or measured nothing, and shards are none to go by.
     """
-    left_out = besides.resolve() if besides is not None else None
-    summaries = [path for path in reports.glob(f"*/{SUMMARY_NAME}") if path.parent.resolve() != left_out]
+    left_out = {folder.resolve() for folder in besides}
+    summaries = [path for path in reports.glob(f"*/{SUMMARY_NAME}") if path.parent.resolve() not in left_out]
     for path in sorted(summaries, key=lambda path: (path.stat().st_mtime_ns, path.parent.name), reverse=True):
         if _finished(path):
             return path.parent
@@ -64,5 +65,8 @@ def _finished(summary: Path) -> bool:
         data: Any = parse_text(read_file(summary), where=str(summary))
     except (OSError, CodecError):
         return False
-    counts = data.get("counts") if isinstance(data, dict) else None
-    return isinstance(counts, dict) and counts.get("not_run") == 0 and (summary.parent / RESULTS_NAME).is_file()
+    counts, header = (data.get(name) if isinstance(data, dict) else None for name in ("counts", "header"))
+    if not isinstance(counts, dict) or not isinstance(header, dict) or "shard" in header:
+        return False
+    measured = any(counts.get(name) for name in ("passed", "failed"))
+    return measured and counts.get("not_run") == 0 and (summary.parent / RESULTS_NAME).is_file()

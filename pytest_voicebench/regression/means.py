@@ -7,7 +7,7 @@ equal figures to the last digit.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
@@ -29,8 +29,9 @@ SWAPS_OF_PERCENTILES = 1999
 ALL_SWAPS_UP_TO = 12
 """So many scenarios that moved are swapped in all ways, more by chance."""
 
-ENOUGH_CLUSTERS = 10
-"""With fewer scenarios a bootstrap's interval and standard error are too narrow to rest a decision on."""
+ENOUGH_CLUSTERS: Mapping[Statistic, int] = {"mean": 10, "p50": 20, "p95": 60}
+"""With fewer scenarios a bootstrap's interval and standard error are too narrow to rest a decision on: a percentile of
+few values never passes the largest seen. Chosen by judgement."""
 
 QUANTILES = {"p50": 0.50, "p95": 0.95}
 
@@ -160,7 +161,7 @@ def bootstrap_spread(found: ValuePairs) -> Spread | None:
     import numpy as np
 
     n = found.clusters
-    if n < ENOUGH_CLUSTERS:
+    if n < ENOUGH_CLUSTERS[found.statistic]:
         return None
     changes = _drawn_changes(found)
     small = math.sqrt(n / (n - 1))

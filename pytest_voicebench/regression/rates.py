@@ -49,13 +49,11 @@ class RatePairs:
         """By how much pairs of one scenario that move together make the pairs worth less; at least 1.
 
         The variance of the difference with scenarios drawn whole over that with pairs drawn apart, both where nothing
-        changed (Obuchowski, Statistics in Medicine 17 (1998) 1495-1507). Where no pair moved nobody knows, and each
-        scenario counts once.
+        changed (Obuchowski, Statistics in Medicine 17 (1998) 1495-1507), with one scenario added of which all pairs
+        moved together: where none moved nobody knows, each scenario counts once, and a few say little.
         """
-        moved = self.lost + self.won
-        if not moved:
-            return self.pairs / len(self.drops) if self.drops else 1.0
-        return max(1.0, sum(d * d for d in self.drops) / moved)
+        size = self.pairs / len(self.drops) if self.drops else 1.0
+        return max(1.0, (sum(d * d for d in self.drops) + size) / (self.lost + self.won + 1))
 
 
 def rate_pairs(values: Sequence[tuple[bool, bool]], clusters: Sequence[object]) -> RatePairs:

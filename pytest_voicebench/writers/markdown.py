@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_voicebench.decisions import AgentComparison, BaselineComparison, GateResult, MetricComparison
+from pytest_voicebench.decisions import (
+    AgentComparison,
+    BaselineComparison,
+    GateResult,
+    MetricComparison,
+    what_else_fails,
+)
 from pytest_voicebench.files import write_atomically
 from pytest_voicebench.result import Result
 from pytest_voicebench.summary import AgentSummary, Summary
@@ -75,6 +81,9 @@ def _decision(summary: Summary) -> str:
             )
         if open_:
             return f"inconclusive: {open_} of {_counted(len(summary.gates), 'gate')} cannot be told - "
+        counts = summary.counts
+        if why := what_else_fails(summary.gates, errors=counts.error, not_run=counts.not_run):
+            return f"failed, though all gates hold ({len(summary.gates)}): {why} - "
         return f"passed: all gates hold ({len(summary.gates)}) - "
     if summary.baseline is None:
         return ""

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from pytest_voicebench.decisions import AgentComparison, BaselineComparison, GateResult, MetricComparison
+from pytest_voicebench.decisions import (
+    AgentComparison,
+    BaselineComparison,
+    GateResult,
+    MetricComparison,
+    what_else_fails,
+)
 from pytest_voicebench.summary import Summary
 from pytest_voicebench.writers.cells import UNMEASURED
 from pytest_voicebench.writers.grid import Grid, Paint, grid_lines
@@ -40,7 +46,10 @@ def gate_headlines(summary: Summary) -> list[str]:
     if not summary.gates:
         return []
     others = [_gate_text(gate, with_agent=len(summary.agents) > 1) for gate in summary.gates if not gate.holds]
-    return [f"gates: {gates_sentence(summary.gates)}", *(f"gate {text}" for text in others)]
+    counts = summary.counts
+    why = what_else_fails(summary.gates, errors=counts.error, not_run=counts.not_run)
+    also = [f"fails beside its gates: {why}"] if why else []
+    return [f"gates: {gates_sentence(summary.gates)}", *(f"gate {text}" for text in others), *also]
 
 
 def _gate_text(gate: GateResult, *, with_agent: bool) -> str:

@@ -183,7 +183,7 @@ class MiniCpmO(Unrevealing):
         async with open_wire(
             self._address(), log=log, headers=headers, secret=self._secret, subprotocol=self._dialect.subprotocol
         ) as wire:
-            opened = await self._dialect.open(wire, asked, loop.time)
+            opened = await self._dialect.open(wire, asked, wire.now_s)
             try:
                 yield OmniLine(wire, opened.state, opened.remarks)
             finally:

@@ -128,7 +128,7 @@ class Ultravox(Unrevealing):
         call = await create_call(self.url, call_request(self.asked(), setup), secret=self._secret, log=log)
         async with open_wire(call.join_url, log=log, secret=self._secret) as wire:  # the address is all that lets us in
             first = await _greeting(wire)
-            state = CallState(now_s=now_s, tool_timeout_s=self.tool_timeout_s)
+            state = CallState(now_s=wire.now_s, tool_timeout_s=self.tool_timeout_s)
             line = UltravoxLine(wire, state, first, call.remarks)
             try:
                 yield line

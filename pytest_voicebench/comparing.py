@@ -12,12 +12,11 @@ from pytest_voicebench.codec import to_json
 from pytest_voicebench.conversation import AgentInfo
 from pytest_voicebench.matchers.exact import json_equal
 from pytest_voicebench.plan import UNKNOWN_AGENT
-from pytest_voicebench.result import Result
+from pytest_voicebench.result import VALID, Result
 from pytest_voicebench.saved_run import SavedRun
 
 Json = Any
 
-VALID = ("passed", "failed")
 
 FIRST_NAMES = (
     "passed", "tools_ok", "args_ok", "spoke", "f1_names", "f1_match", "argument_accuracy", "",

@@ -104,12 +104,17 @@ class GateResult:
 _ALLOWS_ERRORS = re.compile(r"\s*errors\b")
 
 
+def allows_errors(expression: str) -> bool:
+    """Whether a gate says how many errors of all items may be: then it, and not each of them, decides."""
+    return _ALLOWS_ERRORS.match(expression) is not None
+
+
 def what_else_fails(gates: Sequence[GateResult], *, errors: int, not_run: int) -> str | None:
     """Why a run fails of which every gate holds: items that never ran, or could not be measured where no gate says how
     many may be. None where nothing does, and without gates."""
     if not gates:
         return None
-    allowed = any(_ALLOWS_ERRORS.match(gate.expression) for gate in gates)
+    allowed = any(allows_errors(gate.expression) for gate in gates)
     parts = [f"{errors} item{'s' * (errors > 1)} could not be measured"] * bool(errors and not allowed)
     parts += [f"{not_run} item{'s' * (not_run > 1)} never ran"] * bool(not_run)
     return ", ".join(parts) or None

@@ -10,12 +10,11 @@ from pathlib import Path
 from pytest_voicebench.conversation import AgentInfo
 from pytest_voicebench.merged_folder import MergeRefused, Parts, write_merged
 from pytest_voicebench.plan import UNKNOWN_AGENT
-from pytest_voicebench.result import Result
+from pytest_voicebench.result import VALID, Result
 from pytest_voicebench.saved_run import SavedRun
 
 __all__ = ["Merge", "MergeRefused", "Replacement", "lay_over", "merge_text", "write_merge"]
 
-VALID = ("passed", "failed")
 MOST_NAMES = 5
 
 

@@ -13,13 +13,12 @@ from pytest_voicebench.published import ITEMS, PUBLISHED
 from pytest_voicebench.regression.pairs import Key, key_of
 from pytest_voicebench.regression.rates import sign_flip_p
 from pytest_voicebench.regression.verdicts import holm
-from pytest_voicebench.result import Result
+from pytest_voicebench.result import VALID, Result
 from pytest_voicebench.saved_run import SavedRun
 from pytest_voicebench.standings import ALPHA, OfficialRow, Pairing, Ranked, Ranking
 from pytest_voicebench.summarizing import summarize_agent
 from pytest_voicebench.summarizing.official import summarize_official
 
-VALID = ("passed", "failed")
 MOST_NAMES = 5
 
 

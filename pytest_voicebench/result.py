@@ -11,6 +11,9 @@ from pytest_voicebench.official_card import OfficialCard
 from pytest_voicebench.scorecard import Scorecard
 
 Outcome = Literal["passed", "failed", "error", "skipped", "not_run"]
+VALID: tuple[Outcome, ...] = ("passed", "failed")
+"""The outcomes of items that were measured."""
+
 ErrorKind = Literal["agent_absent", "infrastructure", "invalid_measurement", "suite"]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_voicebench.decisions import GateResult, what_else_fails
-from pytest_voicebench.gating.grammar import Gate, GateError, NoRegression, Threshold, parse_gate
+from pytest_voicebench.gating.grammar import Gate, GateError, NoRegression, parse_gate
 from pytest_voicebench.gating.holding import check_names, group_name, groups_of, held
 from pytest_voicebench.regression import Question, compare_with_baseline
 from pytest_voicebench.saved_run import SavedRun
@@ -16,7 +16,6 @@ __all__ = [
     "Asked",
     "Gate",
     "GateError",
-    "allows_errors",
     "check_names",
     "decided",
     "decided_status",
@@ -70,11 +69,6 @@ def _question(gate: Gate, groups: Sequence[str]) -> Question | None:
 def needs_baseline(gate: Gate) -> bool:
     """Whether the gate can be told only against another run."""
     return isinstance(gate.asks, NoRegression)
-
-
-def allows_errors(gate: Gate) -> bool:
-    """Whether the gate says how many errors of all items may be: then it, and not each of them, decides."""
-    return isinstance(gate.asks, Threshold) and gate.asks.metric == "errors" and gate.asks.group is None
 
 
 def gates_fail(gates: Iterable[GateResult], *, strict: bool) -> bool:

@@ -6,10 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_voicebench.result import Result
+from pytest_voicebench.result import VALID, Result
 from pytest_voicebench.scorecard import Scorecard
-
-VALID = ("passed", "failed")
 
 Key = tuple[str, str, str | None, int]
 

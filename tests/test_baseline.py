@@ -240,6 +240,10 @@ def a_row(**changes: Any) -> MetricComparison:
     [
         ({}, "no_regression"),
         ({"p_corrected": 0.05}, "regressed"),
+        ({"p_corrected": 0.0501}, "no_regression"),
+        ({"metric": "f1", "p_corrected": 0.05}, "no_regression"),  # what reaches its level is tested at 0.04
+        ({"metric": "f1", "p_corrected": 0.04}, "regressed"),
+        ({"metric": "first_response_latency_s.p95", "worse": 1, "p_corrected": 0.04}, "regressed"),
         ({"p_corrected": None}, "inconclusive"),
         ({"detectable": 0.2}, "inconclusive"),
         ({"detectable": None}, "inconclusive"),

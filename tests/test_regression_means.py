@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from pytest_voicebench.regression.means import (
+    DRAWS_OF_PERCENTILES,
     ENOUGH_CLUSTERS,
+    QUANTILES,
+    SEED,
     ValuePairs,
     bootstrap_spread,
     figure,
@@ -119,6 +122,21 @@ def test_the_interval_is_that_of_scipys_bootstrap_a_little_wider() -> None:
     assert spread.high == pytest.approx(theirs.confidence_interval.high, abs=0.06 * width)
     assert spread.high - spread.low > width * 0.98
     assert spread.error == pytest.approx(np.std(after - before, ddof=1) / math.sqrt(60), rel=0.06)
+
+
+@pytest.mark.parametrize("statistic", ["p50", "p95"])
+def test_a_percentiles_interval_is_that_of_numpys_quantiles_of_what_was_drawn(statistic: str) -> None:
+    rng = np.random.default_rng(6)
+    before, after = rng.lognormal(0, 0.4, 90), rng.lognormal(0, 0.4, 90)
+    clusters = np.concatenate([np.arange(70), np.arange(20)])
+    found = bootstrap_spread(
+        pairs(before.tolist(), after.tolist(), clusters.tolist(), statistic=statistic, kind="seconds")
+    )
+    drawn = np.random.default_rng(SEED).integers(0, 70, (DRAWS_OF_PERCENTILES, 70))
+    rows = [np.concatenate([np.flatnonzero(clusters == c) for c in draw]) for draw in drawn]
+    changes = [np.subtract(*(np.quantile(v[row], QUANTILES[statistic]) for v in (after, before))) for row in rows]
+    assert found is not None
+    assert found.error == pytest.approx(np.std(changes, ddof=1) * math.sqrt(70 / 69))
 
 
 def test_speakers_of_a_scenario_that_move_together_widen_the_interval() -> None:

@@ -27,7 +27,7 @@ from pytest_voicebench.regression.rates import (
     rate_power,
     sign_flip_p,
 )
-from pytest_voicebench.regression.verdicts import ALPHA, holm, judged
+from pytest_voicebench.regression.verdicts import LEVELS, holm, judged
 from pytest_voicebench.summarizing.groups import in_group
 
 DROPS = (0.05, 0.10, 0.15)
@@ -67,7 +67,7 @@ def _compared(pairs: Sequence[Pair], question: Question, family: int) -> MetricC
     known, clusters = _values(pairs, of)
     if not known:
         return _nothing(of, question, "no item was measured in both runs")
-    alpha = ALPHA / family
+    alpha = LEVELS[of.kind] / family
     compare = _rates if of.kind == "rate" else _means
     found = compare(of, known, clusters, question, alpha)
     before, after = (figure([pair[side] for pair in known], of.statistic) for side in (0, 1))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from pytest_voicebench.regression.verdicts import LEVELS
 from pytest_voicebench.stats import Z_95
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def rate_power(found: RatePairs, drop: float, *, alpha: float, at_least: float =
 
     As many pairs move by chance as were found to move; then each that is good is lost with one probability, so that the
     good share falls by `drop`. What is good is taken from both runs together. If the second is worse already (p at most
-    0.05), the first tells what is good, and the pairs won how many move by chance.
+    the level), the first tells what is good, and the pairs won how many move by chance.
     """
     n = max(1, round(found.pairs / found.design_effect))
     share, moving = good_share(found), _moving_by_chance(found)
@@ -168,7 +169,7 @@ def _moving_by_chance(found: RatePairs) -> float:
 
 
 def _is_worse(found: RatePairs) -> bool:
-    return sign_flip_p(found.drops) <= 0.05
+    return sign_flip_p(found.drops) <= LEVELS["rate"]
 
 
 def _mcnemar_power(n: int, lost: float, won: float, alpha: float, at_least: float) -> float:

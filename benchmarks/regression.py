@@ -214,11 +214,11 @@ def main(runs: int) -> int:
     print(f"\n{runs} unchanged pairs: verdicts, intervals that hold 0, detectable change (mean)")
     print(f"{'metric':<30} min_effect   false alarm  no regression  inconclusive       holds 0  detectable")
     kept = [print_unchanged(rows, question) for question, rows in zip(questions, unchanged, strict=True)]
-    print(f"\n{runs // 2} changed pairs a line: power found, and printed in reports (mean, and 90 % of them)")
+    print(f"\n{runs} changed pairs a line: power found, and printed in reports (mean, and 90 % of them)")
     print(f"{'metric':<30}   lost         found     printed in unchanged ones      printed in changed ones")
     plain = questions[::2]
     for number, loss in enumerate(DROPS):
-        changed = list(zip(*(rows_of(suite, rng, plain, loss) for _ in range(runs // 2)), strict=True))
+        changed = list(zip(*(rows_of(suite, rng, plain, loss) for _ in range(runs)), strict=True))
         kept += [print_power(unchanged[2 * at], rows, METRICS[at], number) for at, rows in enumerate(changed)]
     print_percentiles(rng, runs // 2)
     print(f"\n{len(kept) - sum(kept)} of {len(kept)} bounds missed; {time.perf_counter() - began:.0f} s")

@@ -152,7 +152,7 @@ def _matched(before: SavedRun, after: SavedRun) -> list[tuple[Result, Result]]:
 
     By id first. The ids of a run of several agents begin with the agent, those of several speakers end with the
     speaker or the trial: what is left is matched by scenario, speaker and trial, where no more than one of each run can
-    be meant.
+    be meant. What a run without trials held is the first trial of one with.
     """
     several = any(len(agents_of(run)) > 1 for run in (before, after))
 
@@ -162,7 +162,7 @@ def _matched(before: SavedRun, after: SavedRun) -> list[tuple[Result, Result]]:
     found = _by(lambda r: (r.item_id, agent(r)), before.results, after.results)
     met = {id(row) for pair in found for row in pair}
     left = [[row for row in run.results if id(row) not in met] for run in (before, after)]
-    found += _by(lambda r: (r.facts.scenario_id, r.facts.speaker, r.trial, agent(r)), *left)
+    found += _by(lambda r: (r.facts.scenario_id, r.facts.speaker, r.trial or 1, agent(r)), *left)
     place = {id(row): number for number, row in enumerate(before.results)}
     return sorted(found, key=lambda pair: place[id(pair[0])])
 

@@ -150,6 +150,23 @@ def test_items_in_one_run_only_are_named(tmp_path: Path) -> None:
     assert not compared(tmp_path / "fewer", two, two[:1]).same
 
 
+def test_a_run_without_trials_meets_the_first_trial_of_a_run_with(tmp_path: Path) -> None:
+    plain = [a_result(name, "passed") for name in ("s1", "s2")]
+    trials = [
+        replace(row, item_id=f"{row.item_id}-{trial}", trial=trial, outcome="passed" if trial > 1 else "failed")
+        for row in plain
+        for trial in (1, 2)
+    ]
+    found = compared(tmp_path / "1", plain, trials)
+    assert (found.compared, found.only_before, found.only_after) == (2, (), ("s1-2", "s2-2"))
+    assert [(c.item_id, c.before, c.after) for c in found.changes] == [
+        ("s1-1", "passed", "failed"),
+        ("s2-1", "passed", "failed"),
+    ]
+    back = compared(tmp_path / "2", trials, plain)
+    assert (back.compared, back.only_before, back.only_after) == (2, ("s1-2", "s2-2"), ())
+
+
 def test_items_that_never_ran_are_compared_too(tmp_path: Path) -> None:
     old = a_run(tmp_path / "old", planned=(a_result("travel_01"),))
     new = a_run(tmp_path / "new", a_result("travel_01"))

@@ -176,11 +176,24 @@ def test_the_power_to_see_a_slower_agent_is_that_of_the_normal_distribution() ->
     level = figure(found.before, "mean")
     assert level is not None
     for change in (0.05, 0.2):
-        grown = math.sqrt((1 + (1 + change / level) ** 2) / 2)  # the second run's latencies spread wider as they grow
-        z = change / (spread.error * grown) - stats.norm.ppf(0.95)
+        # the second run's latencies spread wider as they grow; these grew by chance, and spread wider already
+        grown, already = (math.sqrt((1 + (1 + size / level) ** 2) / 2) for size in (change, spread.lost))
+        z = change / (spread.error * grown / already) - stats.norm.ppf(0.95)
         assert mean_power(found, spread, change, alpha=0.05) == pytest.approx(stats.norm.cdf(z))
     seen = detectable(lambda change: mean_power(found, spread, change, alpha=0.05), most_change(found, spread))
     assert seen == pytest.approx((stats.norm.ppf(0.95) + stats.norm.ppf(0.8)) * spread.error, rel=0.1)
+
+
+def test_the_power_after_latencies_grew_is_that_from_before_they_did() -> None:
+    rng = np.random.default_rng(7)
+    before, after = rng.normal(2, 0.5, 200), rng.normal(2, 0.5, 200)
+    unchanged, grown = (pairs(before.tolist(), (after * g).tolist(), kind="seconds") for g in (1.0, 1.5))
+    told = []
+    for found in (unchanged, grown):
+        spread = bootstrap_spread(found)
+        assert spread is not None
+        told.append(mean_power(found, spread, 0.1, alpha=0.05))
+    assert told[1] == pytest.approx(told[0], abs=0.03)
 
 
 def test_a_loss_that_must_be_seen_to_be_large_is_seen_less_often() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -21,6 +22,7 @@ from suites_for_pytest import (
     write_suite,
 )
 
+from pytest_voicebench.commands import merge
 from pytest_voicebench.plan import read_plan
 from pytest_voicebench.sharding import assign, parse_shard, selection_hash
 
@@ -187,6 +189,25 @@ def test_a_shard_is_resumed_and_judged_again_as_the_shard_that_it_is(pytester, r
     assert again.shard.selection_sha256 == before.shard.selection_sha256
     refused = run("--voicebench-rescore=latest", "--voicebench-shard=1/3")
     refused.stderr.fnmatch_lines(["*--voicebench-shard 1/3 beside a run that is shard 2 of 3: drop the option"])
+
+
+def test_shards_of_several_agents_are_judged_again_as_shards_of_what_was_selected(tmp_path, monkeypatch):
+    suite(tmp_path)
+    agents = ("--agent=simulated", "--agent=simulated,behaviour=no_op")
+    only = ("-k", "travel_01 or (travel_02 and no_op) or travel_03")
+    again = []
+    for number in (1, 2):
+        run_apart(tmp_path, *agents, *only, f"--voicebench-shard={number}/2")
+        before = read_plan(latest_run(tmp_path))
+        run_apart(tmp_path, "--voicebench-rescore=latest")  # the part knows of what it is a part
+        plan = read_plan(latest_run(tmp_path))
+        assert (plan.shard.number, plan.shard.of) == (number, 2)
+        assert plan.shard.selection_sha256 == before.shard.selection_sha256
+        assert [row.item_id for row in plan.items] == [row.item_id for row in before.items]
+        again.append(str(latest_run(tmp_path)))
+    monkeypatch.chdir(tmp_path)
+    assert merge.run([*again, "--out", "whole"]) == 1  # a no_op agent passes nothing
+    assert json.loads((tmp_path / "whole" / "summary.json").read_bytes())["counts"]["planned"] == 5
 
 
 def test_the_estimate_of_a_shard_is_that_of_its_items(tmp_path):

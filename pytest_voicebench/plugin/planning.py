@@ -117,13 +117,16 @@ def make_plan(items: Sequence[pytest.Item], collected: int, selected: Sequence[p
 
 
 def _shard(config: pytest.Config, rows: Sequence[Result]) -> Shard | None:
-    """Which part of these items the run is; none where a shard is judged again, and not of the same selection."""
+    """Which part of these items the run is. A shard that is judged again is of the selection that it was of, also where
+    more can be selected now; none where some of that is not selected."""
     asked, earlier = shard_asked(config), earlier_shard(config)
     if asked is None:
         return None
-    if earlier is not None and {r.item_id for r in earlier.selection} != {r.item_id for r in rows}:
-        return None
-    return shard_of(*asked, rows)
+    if earlier is None:
+        return shard_of(*asked, rows)
+    known = {row.item_id for row in earlier.selection}
+    again = [row for row in rows if row.item_id in known]
+    return shard_of(*asked, again) if len(again) == len(known) else None
 
 
 def _rows(

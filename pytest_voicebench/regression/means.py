@@ -56,7 +56,8 @@ class ValuePairs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """The 95 % interval of a change, and its standard error. `lost`: how much of a score was lost beyond chance."""
+    """The 95 % interval of a change, and its standard error. `lost`: how much of a score was lost, or by
+    how many seconds latencies grew, beyond chance."""
 
     low: float
     high: float
@@ -170,9 +171,10 @@ def bootstrap_spread(found: ValuePairs) -> Spread | None:
     tail = NormalDist().cdf(-small * (Z_95 + (Z_95**3 + Z_95) / (4 * (n - 1))))  # Student's t, to its second term
     low, high = (float(np.quantile(changes, q)) for q in (tail, 1 - tail))
     error = small * float(np.std(changes, ddof=1))
+    change = _change(found)
     if found.kind == "seconds":
-        return Spread(low=low, high=high, error=error)
-    unseen, change = Z_95**2 / (n + Z_95**2), _change(found)
+        return Spread(low=low, high=high, error=error, lost=change if change > Z_95 * error else 0.0)
+    unseen = Z_95**2 / (n + Z_95**2)
     lost = -change if change < Z_95 * -error else 0.0
     return Spread(low=min(low, change - unseen), high=max(high, change + unseen), error=max(error, 1 / n), lost=lost)
 
@@ -218,18 +220,23 @@ def mean_power(found: ValuePairs, spread: Spread, change: float, *, alpha: float
     """The probability that a change for the worse of that size would be shown: p at most alpha, and `at_least`.
 
     By the normal distribution. A score from 0 to 1 is taken to fall as a pass is lost, whole in some items, which adds
-    to the error (and is part of it already where such a loss was found); latencies grow in proportion, and the error of
-    the second run with them.
+    to the error; latencies grow in proportion, and the error of the second run with them. Where such a loss was found
+    its part is in the error already.
     """
     error = spread.error
     if found.kind == "fraction":
         error = math.sqrt(max(error**2 - _lumps(found, spread.lost), 0.0) + _lumps(found, change))
     elif level := abs(figure(found.before, found.statistic) or 0.0):
-        error *= math.sqrt((1 + (1 + min(change / level, 1.0)) ** 2) / 2)  # what doubles is seen anyway
+        error *= _grown(change / level) / _grown(spread.lost / level)
     needed = max(at_least, NormalDist().inv_cdf(1 - alpha) * error)
     if error <= 0:
         return float(change > 0 and change >= needed)
     return NormalDist().cdf((change - needed) / error)
+
+
+def _grown(share: float) -> float:
+    """How much wider a change spreads where the second run's latencies grew so; what doubles is seen anyway."""
+    return math.sqrt((1 + (1 + min(share, 1.0)) ** 2) / 2)
 
 
 def _lumps(found: ValuePairs, loss: float) -> float:

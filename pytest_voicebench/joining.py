@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_voicebench.merged_folder import MergeRefused, Parts, write_merged
 from pytest_voicebench.merging import agent_difference, check_same_mode, check_same_scores, some
-from pytest_voicebench.plan import UNKNOWN_AGENT, Plan
+from pytest_voicebench.plan import INI_ASKED, UNKNOWN_AGENT, Plan
 from pytest_voicebench.result import Result
 from pytest_voicebench.result_files import RESULTS_NAME, read_results
 from pytest_voicebench.saved_run import SavedRun
@@ -19,7 +19,12 @@ from pytest_voicebench.writers.junit import JUNIT_NAME, read_cases
 Json = Any
 
 PACKAGE = "pytest-voicebench"
-SAME_HEADER = {"rules": "rules of scoring", "words": "--voicebench-words", "trials": "--voicebench-trials"}
+SAME_HEADER = {
+    "rules": "rules of scoring",
+    "words": "--voicebench-words",
+    "trials": "--voicebench-trials",
+    INI_ASKED: "gates and baseline of the ini file",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,7 +199,7 @@ def write_joined(joined: Joined, out: Path) -> SavedRun:
 def _header(joined: Joined, out: Path) -> dict[str, Json]:
     headers = [run.header for run in joined.shards]
     started = [header["started_at"] for header in headers if header.get("started_at")]
-    kept = {key: value for key, value in headers[0].items() if key not in ("shard", "resumed", "judge")}
+    kept = {key: value for key, value in headers[0].items() if key not in ("shard", "resumed", "judge", INI_ASKED)}
     return {
         **kept,
         "run": out.name,

@@ -17,6 +17,9 @@ from pytest_voicebench.sharding import Shard
 
 PLAN_NAME = "plan.json"
 
+INI_ASKED = "ini"
+"""In the header of a shard: the gates and the baseline of the ini file, which are about the run that shards make."""
+
 UNKNOWN_AGENT = AgentInfo(name="unknown")
 """The agent of an item whose `agent` fixture has not given one (yet)."""
 

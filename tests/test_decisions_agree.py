@@ -72,6 +72,49 @@ def test_the_decision_is_the_same_in_workers_and_from_eight_shards(folder, monke
         assert gates == {gate: not holds for gate, holds in zip(GATES, (False, False, True), strict=True)}
 
 
+INI = """[pytest]
+voicebench_baseline = baseline
+voicebench_gates =
+    pass_at_1 >= 0.99
+    no_regression(pass_at_1)
+"""
+
+
+def of_ini(folder, monkeypatch):
+    """Two shards, run with gates and a baseline in the ini file; the words of their merge."""
+    (folder / "pytest.ini").write_text(INI)
+    for number in (1, 2):
+        run_apart(folder, STALE, f"--voicebench-shard={number}/2", "--voicebench-reports=shards")
+    monkeypatch.chdir(folder)
+    return [*(str(path) for path in sorted((folder / "shards").iterdir()) if path.is_dir()), "--out", "whole"]
+
+
+def test_the_gates_of_the_ini_file_are_asked_of_what_its_shards_make(folder, monkeypatch, capsys):
+    shards = of_ini(folder, monkeypatch)
+    (folder / "pytest.ini").unlink()  # as on a machine without the repository
+    assert merge.run([*shards, "--gate", "errors <= 0"]) == 1
+    gates = json.loads((folder / "whole" / "summary.json").read_bytes())["gates"]
+    assert [(gate["expression"], gate["holds"], gate["source"]) for gate in gates] == [
+        ("pass_at_1 >= 0.99", False, "pytest.ini:4"),
+        ("no_regression(pass_at_1)", False, "pytest.ini:5"),
+        ("errors <= 0", True, "--gate"),
+    ]
+    (folder / "baseline").rename(folder / "elsewhere")
+    assert merge.run([*shards[:-1], "again"]) == 2
+    told = "no such run in reports (voicebench_baseline of the ini file: merge where that file is, or give --baseline)"
+    assert told in capsys.readouterr().err
+    assert merge.run([*shards[:-1], "again", "--baseline", "elsewhere"]) == 1
+
+
+def test_shards_with_other_gates_are_not_merged(folder, monkeypatch, capsys):
+    shards = of_ini(folder, monkeypatch)
+    (folder / "pytest.ini").write_text(INI.replace("0.99", "0.5"))
+    run_apart(folder, STALE, "--voicebench-shard=2/2", "--voicebench-reports=others")
+    other = next(path for path in (folder / "others").iterdir() if path.is_dir())
+    assert merge.run([shards[0], str(other), "--out", "whole"]) == 2
+    assert "gates and baseline of the ini file" in capsys.readouterr().err
+
+
 def test_a_shard_decides_nothing(folder):
     status, text = run_apart(folder, STALE, "--voicebench-shard=1/8", "--voicebench-gate=errors <= 0")
     assert status == pytest.ExitCode.USAGE_ERROR

@@ -18,9 +18,10 @@ from pytest_voicebench.gating import (
     needs_baseline,
     parse_gate,
 )
+from pytest_voicebench.plan import INI_ASKED
 from pytest_voicebench.regression.baseline import load_baseline
 from pytest_voicebench.result import Result
-from pytest_voicebench.result_files import RunUnreadable
+from pytest_voicebench.result_files import LATEST_NAME, RunUnreadable
 from pytest_voicebench.saved_run import SavedRun
 from pytest_voicebench.summarizing.groups import groups_of_items
 from pytest_voicebench.summary import Summary
@@ -41,18 +42,50 @@ def add_gate_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def asked_for(options: argparse.Namespace, *runs: SavedRun) -> Asked:
-    """What a run, or the one that shards make, is held against. Raises RunUnreadable, one line, also for a gate that
-    cannot be read."""
+    """What a run is held against. Raises RunUnreadable, one line, also for a gate that cannot be read."""
+    gates = _gates(options, runs, has_baseline=options.baseline is not None)
+    baseline = _baseline(options.baseline, options, runs) if options.baseline is not None else None
+    return Asked(gates=gates, baseline=baseline, strict=options.strict)
+
+
+def asked_of_shards(options: argparse.Namespace, shards: Sequence[SavedRun]) -> Asked:
+    """What the run that shards make is held against: the gates of the ini file that they were run with, which pytest
+    read and their plans hold, then those of the command; its baseline where the command gives none.
+
+    Raises as `asked_for`.
+    """
+    ini = shards[0].plan.header.get(INI_ASKED) or {}
+    written = tuple(parse_gate(gate["expression"], gate["source"]) for gate in ini.get("gates", ()))
+    of_ini = ini.get("baseline") if options.baseline is None else None
+    if of_ini is None:
+        asked = asked_for(options, *shards)
+        return replace(asked, gates=(*written, *asked.gates))
+    gates = (*written, *_gates(options, shards, has_baseline=True))
+    return Asked(gates=gates, baseline=_baseline_of_ini(of_ini, options, shards), strict=options.strict)
+
+
+def _gates(options: argparse.Namespace, runs: Sequence[SavedRun], *, has_baseline: bool) -> tuple[Gate, ...]:
     rows = [row for run in runs for row in run.results]
     gates = tuple(_parsed(text, rows) for text in options.gate)
     for gate in gates:
-        if options.baseline is None and needs_baseline(gate):
+        if not has_baseline and needs_baseline(gate):
             raise RunUnreadable(f"--gate {gate.expression!r}: needs --baseline FILE|RUN")
-    baseline = None
-    if options.baseline is not None:
-        folders = [run.folder for run in runs]
-        baseline = load_baseline(options.baseline, options.reports, here=Path(), besides=folders)
-    return Asked(gates=gates, baseline=baseline, strict=options.strict)
+    return gates
+
+
+def _baseline(given: str, options: argparse.Namespace, runs: Sequence[SavedRun]) -> SavedRun:
+    return load_baseline(given, options.reports, here=Path(), besides=[run.folder for run in runs])
+
+
+def _baseline_of_ini(given: str, options: argparse.Namespace, shards: Sequence[SavedRun]) -> SavedRun | None:
+    """None for `latest` where there is none yet, as in pytest."""
+    try:
+        return _baseline(given, options, shards)
+    except RunUnreadable as error:
+        if given == LATEST_NAME:
+            return None
+        told = "voicebench_baseline of the ini file: merge where that file is, or give --baseline"
+        raise RunUnreadable(f"{error} ({told})") from None
 
 
 def _parsed(text: str, rows: Sequence[Result]) -> Gate:

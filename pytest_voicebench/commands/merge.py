@@ -8,7 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_voicebench.codec import CodecError
-from pytest_voicebench.commands.gate_options import add_gate_arguments, asked_for, status, write_decisions
+from pytest_voicebench.commands.gate_options import (
+    add_gate_arguments,
+    asked_for,
+    asked_of_shards,
+    status,
+    write_decisions,
+)
 from pytest_voicebench.commands.report import print_tables, write_page_or_tell
 from pytest_voicebench.gating import Asked
 from pytest_voicebench.joining import join, join_text, refuse_holes, write_joined
@@ -23,7 +29,8 @@ DESCRIPTION = """
 Without --replace: RUN... are the shards of one run (--voicebench-shard), which become one run. Exit status 0: every
 item passed or was skipped, 1: something did not, as pytest's would be; 2: refused, because a shard or an item is
 missing, is there twice, or is of another run. With --replace: the results of a rerun take the place of the run's, and
-the exit status is 0, or 2 where that is refused. With --gate: 1 where a gate fails; a missed scenario alone is 0 then.
+the exit status is 0, or 2 where that is refused. With gates, those of the ini file that shards were run
+with and --gate: 1 where one fails; a missed scenario alone is 0 then.
 """
 
 
@@ -55,7 +62,7 @@ def _join(runs: list[SavedRun], options: argparse.Namespace) -> int:
         refuse_holes(joined)
     first, *others = joined.shards
     out = options.out or first.folder.resolve().parent / f"{first.name}+{len(others)}"
-    asked = asked_for(options, *joined.shards)
+    asked = asked_of_shards(options, joined.shards)
     merged = write_joined(joined, out)
     summary = write_decisions(merged, asked)
     mark_latest_in(options.reports, out)

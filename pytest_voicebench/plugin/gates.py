@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from _pytest.junitxml import xml_key
@@ -39,7 +39,7 @@ def check_gates(config: pytest.Config) -> None:
             raise pytest.UsageError(
                 f"{GATE}: one shard decides nothing; give --gate to `python -m pytest_voicebench merge`"
             )
-        gates = ()  # of the ini file: they are read, and are about the whole run
+        gates = ()  # of the ini file: they are about the whole run, and `merge` finds them in the plan
     baseline = None if hasattr(config, "workerinput") else _baseline(config)
     config.stash[_asked] = Asked(gates=gates, baseline=baseline, strict=config.getoption("voicebench_strict"))
     missing = not (config.getoption("voicebench_baseline") or config.getini("voicebench_baseline"))
@@ -75,6 +75,15 @@ def _ini_gates(config: pytest.Config) -> list[Gate]:
         where = _ini_place(config, text)
         gates.append(_parsed(text, where, f"{where}: {text!r}"))
     return gates
+
+
+def asked_in_ini(config: pytest.Config) -> dict[str, Any]:
+    """What the ini file holds the whole run against, for the plan of a shard; empty where that is nothing."""
+    from pytest_voicebench.plan import INI_ASKED
+
+    gates = [{"expression": gate.expression, "source": gate.source} for gate in _ini_gates(config)]
+    baseline = config.getini("voicebench_baseline")
+    return {INI_ASKED: {"gates": gates, "baseline": baseline or None}} if gates or baseline else {}
 
 
 def _ini_place(config: pytest.Config, text: str) -> str:

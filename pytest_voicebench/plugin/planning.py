@@ -15,6 +15,7 @@ from pytest_voicebench.plugin.admission import check_names
 from pytest_voicebench.plugin.attempt import facts_of
 from pytest_voicebench.plugin.budget import estimate_notices, note_spent, priced_header
 from pytest_voicebench.plugin.collect import NAME, SuiteFile
+from pytest_voicebench.plugin.gates import asked_in_ini
 from pytest_voicebench.plugin.keeping import kept
 from pytest_voicebench.plugin.options import LABEL, agent_specs, agents_given, concurrency, gates_given, rescored_run
 from pytest_voicebench.plugin.resume import begun
@@ -107,7 +108,7 @@ def make_plan(items: Sequence[pytest.Item], collected: int, selected: Sequence[p
     return Plan(
         collected=collected,
         items=tuple(own),
-        header={**header, **({"shard": part[0]} if part else {})},
+        header={**header, **({"shard": part[0], **asked_in_ini(config)} if part else {})},
         notices=(*part, *_notices(items), *_money(config, infos, called))
         if rescored is None
         else (*part, f"rescoring {rescored.name}: no agent is called", *filter(None, [unscorable_text(rescored)])),

@@ -274,6 +274,12 @@ def test_a_metric_that_cannot_be_compared_is_told(name: str) -> None:
         measure(name)
 
 
+@pytest.mark.parametrize("name", ["response_quality", "information_latency_s.p50"])
+def test_what_a_judge_says_decides_nothing(name: str) -> None:
+    with pytest.raises(UnknownMetric, match=f"{name} is what a judge says, which is shown and decides nothing"):
+        measure(name)
+
+
 def test_every_metric_knows_its_items_and_none_is_measured_where_nothing_was() -> None:
     scores = card(manners=TAKEN, times=Times())
     values = {name: one.value(scores) for name, one in MEASURES.items()}

@@ -21,10 +21,10 @@ from pytest_voicebench.plugin.options import LABEL, agent_specs, agents_given, c
 from pytest_voicebench.plugin.resume import begun
 from pytest_voicebench.plugin.run import shipped_agent
 from pytest_voicebench.plugin.run_folder import run_folder
-from pytest_voicebench.plugin.sharding import earlier_shard, shard_asked
+from pytest_voicebench.plugin.sharding import planned_shard
 from pytest_voicebench.plugin.trials import trials
 from pytest_voicebench.plugin.words import words_text
-from pytest_voicebench.sharding import shard_of, shard_text
+from pytest_voicebench.sharding import shard_text
 
 if TYPE_CHECKING:
     from pytest_voicebench.agents.naming import AgentSpec
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from pytest_voicebench.plan import Plan, SuiteSource
     from pytest_voicebench.result import Result
     from pytest_voicebench.scenario import Scenario
-    from pytest_voicebench.sharding import Shard
 
 
 def is_scenario(item: pytest.Item) -> bool:
@@ -103,7 +102,7 @@ def make_plan(items: Sequence[pytest.Item], collected: int, selected: Sequence[p
     if infos and config.getoption("voicebench_limit") and not config.getoption("collectonly"):
         check_names(config, [shipped_agent(spec, scenario_of(selected[0]), config) for spec in agent_specs(config)])
     header = {} if config.getoption("collectonly") else _header(config) | _planned_header(selected, infos, config)
-    shard = _shard(config, rows)
+    shard = planned_shard(config, rows)
     part = [shard_text(shard, len(own))] if shard is not None else []
     return Plan(
         collected=collected,
@@ -115,19 +114,6 @@ def make_plan(items: Sequence[pytest.Item], collected: int, selected: Sequence[p
         shard=shard,
         sources=_sources(selected),
     )
-
-
-def _shard(config: pytest.Config, rows: Sequence[Result]) -> Shard | None:
-    """Which part of these items the run is. A shard that is judged again is of the selection that it was of, also where
-    more can be selected now; none where some of that is not selected."""
-    asked, earlier = shard_asked(config), earlier_shard(config)
-    if asked is None:
-        return None
-    if earlier is None:
-        return shard_of(*asked, rows)
-    known = {row.item_id for row in earlier.selection}
-    again = [row for row in rows if row.item_id in known]
-    return shard_of(*asked, again) if len(again) == len(known) else None
 
 
 def _rows(

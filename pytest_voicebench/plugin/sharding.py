@@ -11,6 +11,7 @@ from pytest_voicebench.plugin.options import SHARD, rescored_run
 from pytest_voicebench.plugin.resume import begun
 
 if TYPE_CHECKING:
+    from pytest_voicebench.result import Result
     from pytest_voicebench.sharding import Shard
 
 
@@ -37,6 +38,21 @@ def earlier_shard(config: pytest.Config) -> Shard | None:
     """Which shard the run is that is resumed or judged again; None without such a run, or where it is none."""
     run = begun(config) or rescored_run(config)
     return run.saved.plan.shard if run is not None else None
+
+
+def planned_shard(config: pytest.Config, rows: Sequence[Result]) -> Shard | None:
+    """Which part of these items the run is. A shard that is judged again is of the selection that it was of, also where
+    more can be selected now; none where some of that is not selected."""
+    from pytest_voicebench.sharding import shard_of
+
+    asked, earlier = shard_asked(config), earlier_shard(config)
+    if asked is None:
+        return None
+    if earlier is None:
+        return shard_of(*asked, rows)
+    known = {row.item_id for row in earlier.selection}
+    again = [row for row in rows if row.item_id in known]
+    return shard_of(*asked, again) if len(again) == len(known) else None
 
 
 def of_this_shard(items: Sequence[pytest.Item], config: pytest.Config) -> list[pytest.Item]:

@@ -88,10 +88,16 @@ USUAL = (
 """What is compared where nobody asks for anything else."""
 
 
+JUDGED = ("response_quality", "same_meaning", "information_said", "information_latency_s")
+"""What a judge says is shown and decides nothing: its own change of mind is in no interval of ours."""
+
+
 def measure(name: str) -> Measure:
     """The metric of that name. Raises UnknownMetric."""
     if name in MEASURES:
         return MEASURES[name]
     if name in _SECONDS:
         raise UnknownMetric(f"{name} has several figures: {', '.join(f'{name}.{s}' for s in STATISTICS)}")
+    if name.partition(".")[0] in JUDGED:
+        raise UnknownMetric(f"{name} is what a judge says, which is shown and decides nothing")
     raise UnknownMetric(f"{name} cannot be compared with a baseline{nearest(name, MEASURES)}")

@@ -31,6 +31,7 @@ class _JumpingSelector(selectors.BaseSelector):
         self.now_s = 0.0
         self._keys: dict[int, selectors.SelectorKey] = {}
         self._idle_rounds = 0
+        self.rounds = 0
         self.sealed = False
 
     def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
@@ -46,6 +47,7 @@ class _JumpingSelector(selectors.BaseSelector):
         return self._keys.pop(fileobj if isinstance(fileobj, int) else fileobj.fileno())
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        self.rounds += 1
         if timeout is None:
             raise VirtualTimeError("everything waits and nothing is scheduled: the conversation can never go on")
         if timeout > 0:
@@ -77,6 +79,11 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         """Virtual seconds since the loop was made."""
         return self._jumping.now_s
+
+    @property
+    def rounds(self) -> int:
+        """How often the loop went round; any thread may ask."""
+        return self._jumping.rounds
 
     def _refuse(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         raise VirtualTimeError(REFUSAL)

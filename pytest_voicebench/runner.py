@@ -8,18 +8,21 @@ import math
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TypeVar
 
 from pytest_voicebench.agent_side import STOP_TIMEOUT_S
+from pytest_voicebench.agents.gate import parted
 from pytest_voicebench.agents.protocol import Agent
 from pytest_voicebench.audio import BLOCK_S
-from pytest_voicebench.clock import Ticker, VirtualTimeLoop
+from pytest_voicebench.blocking import BLOCKED_S, LOOKS, blocked_by, limit_s, watched
+from pytest_voicebench.clock import Ticker
 from pytest_voicebench.conversation import Conversation
 from pytest_voicebench.duplex import Progress, converse
 from pytest_voicebench.scenario import Scenario
+from pytest_voicebench.virtual_runner import BLOCKED_AFTER_S, VirtualRunner
 
 SWITCH_INTERVAL_S = 0.0001
 """Each block lets other threads in twice, and waits this long for a busy one to let it in again (usual: 5 ms)."""
@@ -33,9 +36,6 @@ They leave next to nothing to it; an agent's own objects may. From Python 3.14 o
 BEGIN_EVERY_S = 0.02
 """Connecting takes some milliseconds of the thread's time: conversations on the wall clock begin one after another."""
 
-BLOCKED_AFTER_S = 2 * STOP_TIMEOUT_S
-"""A loop that has not cancelled its conversations by then is blocked by an agent, and its thread ends with Python."""
-
 T = TypeVar("T")
 
 _GOLDEN = (5**0.5 - 1) / 2
@@ -44,74 +44,105 @@ _GOLDEN = (5**0.5 - 1) / 2
 class Runner:
     """Holds conversations: those on the virtual clock one after another, each on a fresh loop; the others side by side.
 
-    Close it when done; conversations in progress are then cancelled.
+    Close it when done; conversations in progress are then cancelled. Code of an agent that keeps a thread ends its
+    conversation with Blocked, and on the wall clock all that share the thread; the next are held in another one.
     """
 
     def __init__(self) -> None:
-        self._virtual = ThreadPoolExecutor(max_workers=1, thread_name_prefix="voicebench-virtual")
-        self._stop_virtual: Callable[[], object] | None = None
-        self._closing = False
-        self._wall_loop: asyncio.AbstractEventLoop | None = None
-        self._wall_thread: threading.Thread | None = None
+        self._virtual = VirtualRunner()
+        self._wall: _Wall | None = None
         self._quiet = _Quiet()
-        self._phases: _Phases | None = None
 
     def submit(self, scenario: Scenario, agent: Agent, *, progress: Progress | None = None) -> Future[Conversation]:
-        """Start a conversation. The future holds it, or Unsupported, or VirtualTimeError."""
+        """Start a conversation. The future holds it, or Unsupported, or VirtualTimeError, or Blocked."""
         if agent.info.clock == "virtual":
-            return self._virtual.submit(self._on_virtual_clock, scenario, agent, progress)
-        return asyncio.run_coroutine_threadsafe(self._on_wall_clock(scenario, agent, progress), self._wall())
+            return self._virtual.submit(scenario, agent, progress)
+        if self._wall is None or self._wall.left_behind:
+            self._wall = _Wall(self._quiet)
+        return self._wall.submit(scenario, agent, progress)
 
     def close(self) -> None:
-        """Cancel what runs and end the threads; one that an agent blocks on the wall clock is left behind."""
-        self._closing = True
-        self._virtual.shutdown(wait=False, cancel_futures=True)
-        if stop := self._stop_virtual:
-            with suppress(RuntimeError):  # it has just ended by itself
-                stop()
-        self._virtual.shutdown(wait=True)
-        if self._wall_loop and self._wall_thread:
-            stop_wall = partial(self._wall_loop.call_soon_threadsafe, self._wall_loop.stop)
-            cancelled = asyncio.run_coroutine_threadsafe(_cancel_all(), self._wall_loop)
-            cancelled.add_done_callback(lambda _: stop_wall())
-            self._wall_thread.join(timeout=BLOCKED_AFTER_S)
-            if self._phases is not None:
-                self._phases.close()
-            self._wall_loop = self._wall_thread = self._phases = None
+        """Cancel what runs and end the threads; one that an agent blocks is left behind."""
+        self._virtual.close()
+        if self._wall is not None and not self._wall.left_behind:
+            self._wall.close()
+        self._wall = None
 
-    def _on_virtual_clock(self, scenario: Scenario, agent: Agent, progress: Progress | None) -> Conversation:
-        async def stoppable() -> Conversation:
-            loop, task = asyncio.get_running_loop(), asyncio.current_task()
-            assert task is not None
-            self._stop_virtual = lambda: loop.call_soon_threadsafe(task.cancel)
-            if self._closing:
-                raise asyncio.CancelledError
-            try:
-                return await converse(scenario, agent, progress=progress)
-            finally:
-                self._stop_virtual = None
 
-        try:
-            with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
-                return runner.run(stoppable())
-        except (SystemExit, KeyboardInterrupt) as error:  # Ctrl-C reaches the main thread only: this is the agent's
-            raise RuntimeError(f"a task of the agent raised {type(error).__name__}") from error
+class _Wall:
+    """A thread whose loop holds conversations side by side. `left_behind` says that an agent has kept it."""
 
-    async def _on_wall_clock(self, scenario: Scenario, agent: Agent, progress: Progress | None) -> Conversation:
+    def __init__(self, quiet: _Quiet) -> None:
+        self.left_behind = False
+        self._quiet = quiet
+        self._held: dict[Future[Conversation], tuple[str, float]] = {}
+        self._phases: _Phases | None = None
+        self._rounds = 0
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name="voicebench-wall", daemon=True)
+        self._thread.start()
+
+    def submit(self, scenario: Scenario, agent: Agent, progress: Progress | None) -> Future[Conversation]:
+        """Start a conversation. What the future holds: see `Runner.submit`."""
+        future: Future[Conversation] = Future()
+        self._held[future] = agent.info.name, limit_s(parted(agent)[0])
+        inner = asyncio.run_coroutine_threadsafe(self._hold(scenario, agent, progress), self._loop)
+        future.add_done_callback(lambda _: self._held.pop(future, None))
+        future.add_done_callback(lambda _: inner.cancel())
+        inner.add_done_callback(partial(_hand_on, future))
+        return future
+
+    def close(self) -> None:
+        """Cancel what runs and end the thread; one that an agent blocks is left behind."""
+        self._stop()
+        self._thread.join(timeout=BLOCKED_AFTER_S)
+        if self._phases is not None:
+            self._phases.close()
+
+    def _stop(self) -> None:
+        stop = partial(self._loop.call_soon_threadsafe, self._loop.stop)
+        cancelled = asyncio.run_coroutine_threadsafe(_cancel_all(), self._loop)
+        cancelled.add_done_callback(lambda _: stop())
+
+    async def _hold(self, scenario: Scenario, agent: Agent, progress: Progress | None) -> Conversation:
         if self._phases is None:
             self._phases = _Phases(Ticker())
         await self._phases.begin()
         with self._quiet.held():
             return await converse(scenario, agent, progress=progress, phases=self._phases)
 
-    def _wall(self) -> asyncio.AbstractEventLoop:
-        if self._wall_loop is None:
-            self._wall_loop = asyncio.new_event_loop()
-            self._wall_thread = threading.Thread(
-                target=_run, args=(self._wall_loop,), name="voicebench-wall", daemon=True
-            )
-            self._wall_thread.start()
-        return self._wall_loop
+    def _run(self) -> None:
+        self._loop.call_soon(self._go_round)
+        with watched(lambda: self._rounds, self._limit_s, self._leave):
+            _run(self._loop)
+
+    def _go_round(self) -> None:
+        """The loop has gone round again; it does so once a second, whatever else it does."""
+        self._rounds += 1
+        self._loop.call_later(min(1.0, self._limit_s() / LOOKS), self._go_round)
+
+    def _limit_s(self) -> float:
+        return max((most_s for _, most_s in tuple(self._held.values())), default=BLOCKED_S)
+
+    def _leave(self, place: str) -> None:
+        most_s, self.left_behind = self._limit_s(), True
+        names = " or ".join(sorted({name for name, _ in tuple(self._held.values())}))
+        self._stop()  # once the thread is given back
+        for future in tuple(self._held):
+            with suppress(InvalidStateError):  # it was cancelled just now
+                future.set_exception(blocked_by(names, most_s, place))
+
+
+def _hand_on(future: Future[Conversation], inner: Future[Conversation]) -> None:
+    """What came of a conversation, to whoever waits for it, unless it was given up."""
+    with suppress(InvalidStateError):
+        if inner.cancelled():
+            if future.cancel():
+                future.set_running_or_notify_cancel()
+        elif error := inner.exception():
+            future.set_exception(error)
+        else:
+            future.set_result(inner.result())
 
 
 class _Phases:

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import sys
 import threading
+import time
 from collections import Counter
 from concurrent.futures import CancelledError
 from contextlib import asynccontextmanager
@@ -13,6 +14,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from pytest_voicebench.audio import BLOCK_S
+from pytest_voicebench.blocking import Blocked
 from pytest_voicebench.clock import Ticker, VirtualTimeError, VirtualTimeLoop
 from pytest_voicebench.runner import BEGIN_EVERY_S, FULL_COLLECTION_AFTER, SWITCH_INTERVAL_S, Runner, _Phases
 from pytest_voicebench.scenario import Step
@@ -75,8 +77,9 @@ def test_closing_cancels_a_conversation_in_progress(tmp_path, clock):
     assert agent.closed
 
 
-def test_closing_leaves_behind_a_thread_that_an_agent_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr("pytest_voicebench.runner.BLOCKED_AFTER_S", 0.2)
+@pytest.mark.parametrize("clock", ["virtual", "wall"])
+def test_closing_leaves_behind_a_thread_that_an_agent_blocks(tmp_path, monkeypatch, clock):
+    monkeypatch.setattr(f"pytest_voicebench.{'runner' if clock == 'wall' else 'virtual_runner'}.BLOCKED_AFTER_S", 0.2)
     runner, begun, released = Runner(), threading.Event(), threading.Event()
 
     class Blocking(Scripted):
@@ -87,7 +90,7 @@ def test_closing_leaves_behind_a_thread_that_an_agent_blocks(tmp_path, monkeypat
             async with super().connect(setup) as line:
                 yield line
 
-    held = runner.submit(stage.scenario(tmp_path), Blocking([], clock="wall"))
+    held = runner.submit(stage.scenario(tmp_path), Blocking([], clock=clock))
     assert begun.wait(timeout=30)
     closing = threading.Thread(target=runner.close, daemon=True)
     closing.start()
@@ -96,6 +99,50 @@ def test_closing_leaves_behind_a_thread_that_an_agent_blocks(tmp_path, monkeypat
     assert not closing.is_alive()
     with pytest.raises((CancelledError, asyncio.CancelledError)):
         held.result(timeout=30)
+
+
+@pytest.mark.parametrize("clock", ["virtual", "wall"])
+@pytest.mark.parametrize("busy", [False, True], ids=["sleeps", "computes"])
+def test_code_that_keeps_its_thread_ends_its_conversation_and_the_next_is_held(tmp_path, runner, clock, busy):
+    released = threading.Event()
+
+    class Blocking(Scripted):
+        blocks_at_most_s = 0.5
+
+        @asynccontextmanager
+        async def connect(self, setup):
+            while busy and not released.is_set():
+                pass
+            released.wait(timeout=60)
+            async with super().connect(setup) as line:
+                yield line
+
+    scenario = stage.scenario(tmp_path, max_duration_s=0.1)
+    held = runner.submit(scenario, Blocking([], clock=clock))
+    with pytest.raises(
+        Blocked, match=r"agent 'scripted' blocks .* 0\.5 s.* test_runner\.py:\d+ in connect\(\)"
+    ) as told:
+        held.result(timeout=60)
+    assert "\n" not in str(told.value)
+    assert runner.submit(scenario, Scripted([], clock=clock)).result(timeout=60).ended == "max_duration"
+    released.set()
+
+
+@pytest.mark.parametrize("clock", ["virtual", "wall"])
+def test_code_that_computes_for_less_than_its_agent_says_is_waited_for(tmp_path, runner, clock, monkeypatch):
+    monkeypatch.setattr("pytest_voicebench.blocking.BLOCKED_S", 0.2)
+
+    class Computing(Scripted):
+        blocks_at_most_s = 60.0
+
+        @asynccontextmanager
+        async def connect(self, setup):
+            time.sleep(1.0)  # noqa: ASYNC251 - what it is about
+            async with super().connect(setup) as line:
+                yield line
+
+    held = runner.submit(stage.scenario(tmp_path, max_duration_s=0.1), Computing([], clock=clock))
+    assert held.result(timeout=60).ended == "max_duration"
 
 
 @pytest.mark.filterwarnings("error")

@@ -209,6 +209,7 @@ class Agent(Protocol):
     """A description of an agent: cheap, printable, without secrets.
 
     One that takes more than 30 s to connect, since it starts something first, may have a number `connect_timeout_s`.
+    One whose code computes for more than 120 s without awaiting may have a number `blocks_at_most_s`.
     It may have a `provider`, a text: agents of one provider share its limits. Without one it is the name in `info` and
     the host of its `url`.
     """

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pytest_voicebench.agents.information import NoInformation, read_info
 from pytest_voicebench.agents.naming import AgentNameError, AgentSpec, build_agent, check_hosted, parse_agent
 from pytest_voicebench.agents.protocol import Agent
+from pytest_voicebench.blocking import Blocked
 from pytest_voicebench.checking.findings import Finding, Verdict, findings
 from pytest_voicebench.checking.run import hold_scenes
 from pytest_voicebench.checking.scenes import SceneName, scenes
@@ -47,7 +48,7 @@ def run(argv: list[str]) -> int:
         held = hold_scenes(scenes(), lambda scenario: _agent(spec, scenario), _tell)
         table = tuple(findings(held))
         first = next(iter(held.values())).conversation
-    except (AgentNameError, NoInformation, VirtualTimeError, LookupError) as error:
+    except (AgentNameError, NoInformation, VirtualTimeError, Blocked, LookupError) as error:
         print(one_line(f"check-agent: {error}"), file=sys.stderr)
         return 2
     if first is not None:

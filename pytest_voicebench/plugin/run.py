@@ -147,6 +147,7 @@ def _no_agent(agent: object) -> str:
 async def _hold(item: pytest.Item, scenario: Scenario, agent: Agent, runner: Runner) -> Conversation:
     """Hold the conversation in the runner, while this loop stays free for what the user's fixtures run in it."""
     from pytest_voicebench.agents.protocol import Unsupported
+    from pytest_voicebench.blocking import Blocked
     from pytest_voicebench.clock import VirtualTimeError
     from pytest_voicebench.plugin.admission import gated
     from pytest_voicebench.plugin.progress import progress_line
@@ -174,7 +175,7 @@ async def _hold(item: pytest.Item, scenario: Scenario, agent: Agent, runner: Run
             if attempt is not None:
                 attempt.error_kind = "suite"
             raise one_line(f"suite: {error}") from None
-        except VirtualTimeError as error:
+        except (VirtualTimeError, Blocked) as error:
             raise one_line(f"infrastructure: {error}") from None
         except SystemExit as error:
             raise one_line(f"infrastructure: the agent's code called sys.exit({error.code!r})") from None

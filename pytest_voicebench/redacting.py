@@ -11,15 +11,15 @@ import json
 import re
 import subprocess
 import sys
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
-from itertools import accumulate
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from pytest_voicebench.conversation import AgentInfo, Conversation, Transcribed, Word
+from pytest_voicebench.event_streams import Piece, streams
 from pytest_voicebench.judgement import Judgement
+from pytest_voicebench.pattern_search import spans, touched
 from pytest_voicebench.result import Result
 from pytest_voicebench.scenario import Scenario
 
@@ -64,15 +64,18 @@ class Redactor:
     patterns: tuple[re.Pattern[str], ...]
 
     def text(self, text: str) -> str:
-        """The text with each match replaced; JSON inside it is searched as data too, so that no escape hides a match.
+        """The text with each match replaced; what JSON and Python escape in it is searched as it reads.
 
-        What was replaced before is not searched again.
+        JSON is searched as data, numbers too. What was replaced before is not searched again.
         """
         text = self._inner_json(text) if text[:1] in ("{", "[") else text
-        for pattern in self.patterns:
-            parts = (pattern.sub(lambda match: MARK if match[0] else "", part) for part in text.split(MARK))
-            text = MARK.join(parts)
-        return text
+        return MARK.join(map(self._part, text.split(MARK)))
+
+    def _part(self, text: str) -> str:
+        kept, end = [], 0
+        for start, stop in spans(self.patterns, text):
+            kept, end = [*kept, text[end:start], MARK], stop
+        return "".join([*kept, text[end:]])
 
     def _inner_json(self, text: str) -> str:
         try:
@@ -89,10 +92,15 @@ class Redactor:
         if isinstance(value, Mapping):
             return {self.text(key): self.json(entry) for key, entry in value.items()}
         if isinstance(value, list | tuple):
-            return type(value)(self.json(entry) for entry in value)
+            return type(value)(self._entries(value))
         if isinstance(value, int | float) and not isinstance(value, bool):
             return value if self.text(repr(value)) == repr(value) else MARK
         return value
+
+    def _entries(self, values: Sequence[Json]) -> list[Json]:
+        """Entries of a list, those in a row too that are texts or numbers: a number may be given digit by digit."""
+        row = touched(self.patterns, ["" if isinstance(v, Mapping | list | tuple) else str(v) for v in values])
+        return [MARK if at in row else self.json(value) for at, value in enumerate(values)]
 
     def data(self, value: T) -> T:
         """A dataclass with its texts searched, and its JSON; the same object where nothing matched."""
@@ -127,41 +135,26 @@ class Redactor:
                 kept[at] = kept[at] if kept[at].heard_text is None else replace(kept[at], heard_text=text)
         return tuple(kept)
 
-    def pieces(self, texts: Sequence[str], between: str = " ") -> list[str]:
+    def pieces(self, texts: Sequence[str]) -> list[str]:
         """The texts, each searched, and those replaced whole that a match runs through when they stand in a row."""
-        kept = [self.text(text) for text in texts]
-        for pattern in self.patterns:
-            starts = [0, *accumulate(len(text) + len(between) for text in kept)]
-            for match in pattern.finditer(between.join(kept)):
-                touched = range(bisect_right(starts, match.start()) - 1, bisect_left(starts, match.end()))
-                if match[0] and len(touched) > 1:
-                    kept = [MARK if at in touched and text else text for at, text in enumerate(kept)]
-        return kept
+        row = touched(self.patterns, texts)
+        return [MARK if at in row and text else self.text(text) for at, text in enumerate(texts)]
 
     def events(self, lines: Sequence[str]) -> tuple[str, ...]:
         """Lines of events.jsonl; a text that a provider sent bit by bit is searched as one text, too."""
         rows: list[dict[str, Json]] = [json.loads(line) for line in lines]
+        for stream in streams(rows):
+            for at in self._touched(stream):  # at once: in the streams to come it parts what it stands between
+                stream[at].hide(MARK)
         for row in rows:
             row["event"] = self.json(row.get("event"))
-        for key_of in (_stream, _kind):
-            for between in ("", " "):
-                self._streams(rows, key_of, between)
         return tuple(
             line if row == json.loads(line) else json.dumps(row, ensure_ascii=True, separators=(",", ":"))
             for line, row in zip(lines, rows, strict=True)
         )
 
-    def _streams(self, rows: Sequence[dict[str, Json]], key_of: Callable[[Json], Hashable], between: str) -> None:
-        """Search what stands at the same place of events of the same kind, in their order; rows are changed."""
-        streams: dict[Hashable, list[tuple[Json, Json, str]]] = {}
-        for row in rows:
-            for holder, key, path in _leaves(row, "event", ""):
-                streams.setdefault((row.get("way"), key_of(row["event"]), path), []).append((holder, key, holder[key]))
-        for leaves in streams.values():
-            found = self.pieces([text for _, _, text in leaves], between)
-            for (holder, key, text), kept in zip(leaves, found, strict=True):
-                if kept != text:
-                    holder[key] = kept
+    def _touched(self, stream: Sequence[Piece]) -> set[int]:
+        return touched(self.patterns, [piece.text for piece in stream], [piece.times for piece in stream])
 
 
 def redactor_of(patterns: Sequence[str]) -> Redactor:
@@ -190,32 +183,6 @@ def check_speed(redactor: Redactor) -> None:
                 f"{pattern.pattern!r} takes more than {PROBE_S:g} s on 200 characters: it repeats a repeat; write it "
                 "without"
             ) from None
-
-
-def _leaves(holder: Json, key: Json, path: str) -> Iterator[tuple[Json, Json, str]]:
-    """Every text below `holder[key]`: what holds it, under which key, and where, without the numbers of lists."""
-    value = holder[key]
-    if isinstance(value, str):
-        yield holder, key, path
-    elif isinstance(value, dict):
-        for name in value:
-            yield from _leaves(value, name, f"{path}.{name}")
-    elif isinstance(value, list):
-        for number in range(len(value)):
-            yield from _leaves(value, number, path)
-
-
-def _kind(event: Json) -> Hashable:
-    """What kind of event it is, by its own word for it."""
-    return str(event.get("type")) if isinstance(event, dict) else None
-
-
-def _stream(event: Json) -> Hashable:
-    """Kind, and the ids it names but its own: pieces of two calls may take turns."""
-    if not isinstance(event, dict):
-        return None
-    ids = tuple((k, str(v)) for k, v in sorted(event.items()) if k.endswith("_id") and k != "event_id")
-    return (_kind(event), ids)
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -47,6 +48,10 @@ def conversation(**changes) -> Conversation:
         ("4111", '{"card": 4111}', f'{{"card": "{MARK}"}}'),
         ("d.: 4", '{"card": 4111}', f'{{"car{MARK}111}}'),
         ("Milan", "Rome", "Rome"),
+        ("Zürich", r'said {"city": "Z\u00fcrich"}', f'said {{"city": "{MARK}"}}'),
+        ("Zürich", r'b "{\"city\": \"Z\\u00fcrich\"}"', rf'b "{{\"city\": \"{MARK}\"}}"'),
+        ('a"b c', r"a\"b\u0020c, a\nb", rf"{MARK}, a\nb"),
+        ("caf. 😀", r"'caf\xe9 \ud83d\ude00'", f"'{MARK}'"),
     ],
 )
 def test_a_text_loses_what_matches_and_nothing_else(pattern, text, kept):
@@ -92,6 +97,70 @@ def test_events_that_bring_a_text_bit_by_bit_lose_every_bit_of_it():
     assert [row["event"]["delta"] for row in found[:4]] == [MARK, "41", MARK, "mine"]
     assert found[4]["event"]["arguments"] == f'{{"n": "{MARK}"}}'
     assert [row["at_s"] for row in found] == [1.0, 1.1, 1.2, 1.3, 2.0]
+
+
+def received(**event) -> dict:
+    return {"at_s": 1.0, "way": "received", "event": event}
+
+
+BITS = {
+    "twice the same": ("4141", [received(d="41") | {"times": 2, "until_s": 1.5}], [MARK]),
+    "more often than is looked at": (
+        "x(41)+y",
+        [received(d="x"), *[received(d="41")] * 999, received(d="y")],
+        [MARK] * 1001,
+    ),
+    "escaped": ("Zürich", [received(d=d) for d in ('{"ci', 'ty": "Z\\u0', '0fcrich"}')], ['{"ci', MARK, MARK]),
+    "quotes": ('o: "Z', [received(d=d) for d in ('"{\\"to\\"', ': \\"Zug\\"}"')], ['"{\\"to\\"', ': \\"Zug\\"}"']),
+    "two voices": (
+        "Quill",
+        [received(role=r, d=d) for r, d in (("a", "Qui"), ("u", "hm"), ("a", "ll"))],
+        [MARK, "hm", MARK],
+    ),
+    "ids below": (
+        "Quill",
+        [received(item={"id": i}, d=d) for i, d in (("a", "Qui"), ("b", "x"), ("a", "ll"))],
+        [MARK, "x", MARK],
+    ),
+    "names are none": ("ab", [received(d="x", id=i) for i in "ab"], ["x", "x"]),
+}
+
+
+@pytest.mark.parametrize(("pattern", "rows", "kept"), BITS.values(), ids=BITS)
+def test_a_text_that_came_bit_by_bit_is_found_however_its_bits_are_written(pattern, rows, kept):
+    found = [json.loads(line)["event"] for line in redactor_of([pattern]).events([json.dumps(row) for row in rows])]
+    assert [event["d"] for event in found] == kept
+    assert [event.get("id") for event in found] == [row["event"].get("id") for row in rows]
+
+
+def test_long_conversations_are_searched_in_time_that_grows_with_their_length():
+    rows = [received(type="text.delta", event_id=f"event_{n:09}", d=f"word{n} ") for n in range(3000)]
+    rows += [received(type="audio", audio="<1280 characters>") | {"times": 50, "until_s": 2.0} for _ in range(3000)]
+    lines = [json.dumps(row) for row in rows]
+    seen = []
+
+    class Counted(str):
+        """Counts what a pattern is given to read."""
+
+    redactor = redactor_of(["4111"])
+    real = redactor.patterns[0]
+
+    class Reading:
+        def finditer(self, text):
+            seen.append(len(text))
+            return real.finditer(Counted(text))
+
+    redactor = replace(redactor, patterns=(Reading(),))
+    assert len(redactor.events(lines)) == len(lines)
+    assert max(seen) < 60_000
+    assert sum(seen) < 20 * sum(map(len, lines))
+
+
+def test_entries_of_a_list_and_texts_of_a_voice_are_one_text_with_and_without_spaces():
+    redactor = redactor_of(["4111 ?2222|12345"])
+    assert redactor.json({"n": ["4111", "2222"], "d": [1, 2, 3, 4, 5, 6]})["n"] == [MARK, MARK]
+    assert redactor.json([1, 2, 3, 4, 5, 6]) == [MARK] * 5 + [6]
+    assert redactor.pieces(["41", "112222", "is"]) == [MARK, MARK, "is"]
 
 
 def test_a_conversation_keeps_its_names_times_and_numbers_of_ours_and_can_be_read_again():

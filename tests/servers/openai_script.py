@@ -36,6 +36,7 @@ class Script:
     cancels_first_call: bool = False  # the response of the first call ends cancelled, its arguments finished
     pace: float = 0.0  # seconds a piece of audio waits, for each second of it
     piece_s: float = 0.1
+    bits: int = 0  # characters of a delta of text or arguments; 0: all in one
     odd: bool = False  # pieces end in the middle of a sample
     twice: bool = False  # every event is sent twice, with its id
     unknown: bool = False  # events nobody has heard of, between the others

@@ -144,19 +144,26 @@ class Speaking:
     async def tell(self, event: Transcript) -> None:
         if event.speaker == "agent":
             await self.open_message(event.item_id)
-            await self.piece("response.output_audio_transcript.delta", delta=event.text)
+            for bit in self.bits(event.text):
+                await self.piece("response.output_audio_transcript.delta", delta=bit)
             self.response.message["content"][0]["transcript"] += event.text
         elif self.script.late_transcript:
             self.late.append((self.user_item, event.text))
         else:
             await self.user_text(self.user_item, event.text)
 
+    def bits(self, text: str) -> list[str]:
+        """What a text is sent as."""
+        size = self.script.bits or max(1, len(text))
+        return [text[at : at + size] for at in range(0, max(1, len(text)), size)]
+
     async def user_text(self, item_id: str, text: str) -> None:
         prefix = "conversation.item.input_audio_transcription"
         if self.script.dialect == "grok":
             await self.send(f"{prefix}.updated", item_id=item_id, transcript=text[: len(text) // 2])
         else:
-            await self.send(f"{prefix}.delta", item_id=item_id, content_index=0, delta=text)
+            for bit in self.bits(text):
+                await self.send(f"{prefix}.delta", item_id=item_id, content_index=0, delta=bit)
         usage = {"type": "duration", "seconds": 1.5}
         await self.send(f"{prefix}.completed", item_id=item_id, content_index=0, transcript=text, usage=usage)
 
@@ -171,7 +178,8 @@ class Speaking:
         await self.send("conversation.item.added", item=item, previous_item_id=self.last_item())
         self.known_items.append(item_id)
         place = {**where, "item_id": item_id, "call_id": event.call_id}
-        await self.send("response.function_call_arguments.delta", delta=arguments, **place)
+        for bit in self.bits(arguments):
+            await self.send("response.function_call_arguments.delta", delta=bit, **place)
         await self.send("response.function_call_arguments.done", arguments=arguments, name=event.name, **place)
         cancelled = self.script.cancels_first_call and not self.open_calls
         status = "incomplete" if cancelled else "completed"

@@ -72,7 +72,8 @@ class Redactor:
         return MARK.join(map(self._part, text.split(MARK)))
 
     def _part(self, text: str) -> str:
-        kept, end = [], 0
+        kept: list[str] = []
+        end = 0
         for start, stop in spans(self.patterns, text):
             kept, end = [*kept, text[end:start], MARK], stop
         return "".join([*kept, text[end:]])

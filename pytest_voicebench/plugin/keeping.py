@@ -7,6 +7,7 @@ workers send) through one hook.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -120,6 +121,14 @@ class KeptReports:
         if self.keeping.text(text) != text:
             warning_message.message = UserWarning(self.keeping.text(text))
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Search what pytest logs live and into its log file; no report holds that."""
+        logs = session.config.pluginmanager.getplugin("logging-plugin")
+        for handler in (getattr(logs, name, None) for name in ("log_cli_handler", "log_file_handler")):
+            if isinstance(handler, logging.Handler):
+                handler.setFormatter(_Searched(handler.formatter or logging.Formatter(), self.keeping))
+
     def _search(self, report: Any) -> None:
         text = self.keeping.text
         report.sections = [(text(title), text(content)) for title, content in report.sections]
@@ -130,6 +139,18 @@ class KeptReports:
             report.longrepr = text(shown)
         if hasattr(report, "user_properties"):
             report.user_properties = [(name, _searched(text, name, value)) for name, value in report.user_properties]
+
+
+class _Searched(logging.Formatter):
+    """Another formatter's lines, as they may be shown."""
+
+    def __init__(self, formatter: logging.Formatter, keeping: Keeping) -> None:
+        super().__init__()
+        self._formatter, self._keeping = formatter, keeping
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record's line, searched."""
+        return self._keeping.text(self._formatter.format(record))
 
 
 def _searched(text: Any, name: str, value: object) -> object:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pytest_voicebench.agents.checks import event_flaw
+from pytest_voicebench.agents.credentials import known_secrets, scrubbed
 from pytest_voicebench.agents.protocol import (
     AgentAudio,
     AgentEvent,
@@ -84,9 +85,10 @@ class AgentSide:
             await asyncio.wait(tasks, timeout=STOP_TIMEOUT_S)
 
     def problem(self, kind: ProblemKind, message: str) -> None:
-        """Note something that went wrong, with its time. Whoever worded it: no address in it shows what lets one in."""
+        """Note something that went wrong, with its time. Whoever worded it: no key or address in it lets anybody in."""
+        message = without_secrets(scrubbed(message, known_secrets()))
         at = self.clock.now_ticks() if self.clock.started else None
-        self.problems.append(Problem(kind=kind, message=without_secrets(message), at_ticks=at))
+        self.problems.append(Problem(kind=kind, message=message, at_ticks=at))
 
     async def guarded(self, what: str, call: Coroutine[Any, Any, None]) -> None:
         """Call the agent's code; what it raises becomes a problem, unless the line has closed already."""

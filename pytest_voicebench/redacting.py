@@ -59,9 +59,10 @@ class PatternRefused(Exception):  # noqa: N818 - says what is the case, for a pe
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Redactor:
-    """Patterns, and what they leave of texts and data."""
+    """Patterns, and what they leave of texts and data: `mark` in place of a match."""
 
     patterns: tuple[re.Pattern[str], ...]
+    mark: str = MARK
 
     def text(self, text: str) -> str:
         """The text with each match replaced; what JSON and Python escape in it is searched as it reads.
@@ -69,13 +70,13 @@ class Redactor:
         JSON is searched as data, numbers too. What was replaced before is not searched again.
         """
         text = self._inner_json(text) if text[:1] in ("{", "[") else text
-        return MARK.join(map(self._part, text.split(MARK)))
+        return self.mark.join(map(self._part, text.split(self.mark)))
 
     def _part(self, text: str) -> str:
         kept: list[str] = []
         end = 0
         for start, stop in spans(self.patterns, text):
-            kept, end = [*kept, text[end:start], MARK], stop
+            kept, end = [*kept, text[end:start], self.mark], stop
         return "".join([*kept, text[end:]])
 
     def _inner_json(self, text: str) -> str:
@@ -95,13 +96,13 @@ class Redactor:
         if isinstance(value, list | tuple):
             return type(value)(self._entries(value))
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return value if self.text(repr(value)) == repr(value) else MARK
+            return value if self.text(repr(value)) == repr(value) else self.mark
         return value
 
     def _entries(self, values: Sequence[Json]) -> list[Json]:
         """Entries of a list, those in a row too that are texts or numbers: a number may be given digit by digit."""
         row = touched(self.patterns, ["" if isinstance(v, Mapping | list | tuple) else str(v) for v in values])
-        return [MARK if at in row else self.json(value) for at, value in enumerate(values)]
+        return [self.mark if at in row else self.json(value) for at, value in enumerate(values)]
 
     def data(self, value: T) -> T:
         """A dataclass with its texts searched, and its JSON; the same object where nothing matched."""
@@ -121,7 +122,7 @@ class Redactor:
         kept = self.data(held)
         kept = replace(kept, transcripts=self._transcripts(kept.transcripts), wire_events=self.events(held.wire_events))
         judged = ("utterances", "calls", "transcripts", "state", "reported")
-        if any(getattr(kept, name) != getattr(held, name) for name in judged):
+        if "text" not in kept.withheld and any(getattr(kept, name) != getattr(held, name) for name in judged):
             kept = replace(kept, withheld=(*kept.withheld, "text"))
         return kept
 
@@ -139,14 +140,14 @@ class Redactor:
     def pieces(self, texts: Sequence[str]) -> list[str]:
         """The texts, each searched, and those replaced whole that a match runs through when they stand in a row."""
         row = touched(self.patterns, texts)
-        return [MARK if at in row and text else self.text(text) for at, text in enumerate(texts)]
+        return [self.mark if at in row and text else self.text(text) for at, text in enumerate(texts)]
 
     def events(self, lines: Sequence[str]) -> tuple[str, ...]:
         """Lines of events.jsonl; a text that a provider sent bit by bit is searched as one text, too."""
         rows: list[dict[str, Json]] = [json.loads(line) for line in lines]
         for stream in streams(rows):
             for at in self._touched(stream):  # at once: in the streams to come it parts what it stands between
-                stream[at].hide(MARK)
+                stream[at].hide(self.mark)
         for row in rows:
             row["event"] = self.json(row.get("event"))
         return tuple(

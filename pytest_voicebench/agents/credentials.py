@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -84,6 +85,22 @@ def secrets_of_environment(environment: Mapping[str, str]) -> list[Secret]:
         for name, value in environment.items()
         if len(value) >= SHORTEST_SECRET and _SECRET_VARIABLE.search(name)
     ]
+
+
+def known_secrets(folder: Path | None = None) -> list[Secret]:
+    """Those of the environment, and of the files that are read for what it lacks; for what somebody's code may show."""
+    places = [os.environ, *(_variables_of((folder or Path.cwd()) / name) for name in FILES)]
+    return [secret for place in places for secret in secrets_of_environment(place)]
+
+
+def parts_of(secret: Secret) -> str:
+    """A pattern for the value as it stands, as JSON writes it, and cut short by `...`, as pytest cuts long locals."""
+    value = secret.reveal()
+    whole = {value, json.dumps(value)[1:-1], repr(value)[1:-1]}
+    begin, end = re.escape(value[:SHORTEST_SECRET]), re.escape(value[-SHORTEST_SECRET:])
+    most = len(value) - SHORTEST_SECRET
+    cut = [rf"{begin}\S{{0,{most}}}?(?=\.\.\.)", rf"(?<=\.\.\.)\S{{0,{most}}}?{end}"]
+    return "|".join([*map(re.escape, sorted(whole)), *cut])
 
 
 def secrets_of(url: str) -> list[Secret]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pytest_voicebench.agents.credentials import known_secrets, scrubbed
 from pytest_voicebench.conversation import AgentInfo
 
 
@@ -17,6 +18,7 @@ def read_info(agent: Any) -> AgentInfo:
         info = agent.info
     except (Exception, SystemExit) as error:
         told = f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")
+        told = scrubbed(told, known_secrets())
         raise NoInformation(f"the info of {type(agent).__name__} raises {told}") from error
     if not isinstance(info, AgentInfo):
         raise NoInformation(f"the info of {type(agent).__name__} is a {type(info).__name__}, not an AgentInfo")

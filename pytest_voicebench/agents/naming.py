@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
+from pytest_voicebench.agents.credentials import known_secrets, scrubbed
 from pytest_voicebench.conversation import shown_setting
 from pytest_voicebench.hidden import HIDDEN, without_secrets
 
@@ -247,7 +248,7 @@ def check_hosted(spec: AgentSpec) -> None:
 
 def _told(error: BaseException) -> str:
     """What went wrong, on one line; with its type where the text alone would not say that somebody's code is broken."""
-    text = " ".join(str(error).split())
+    text = scrubbed(" ".join(str(error).split()), known_secrets())
     if isinstance(error, ImportError | AttributeError) or (type(error) in (ValueError, TypeError) and text):
         return text
     return f"{type(error).__name__}: {text}".removesuffix(": ")

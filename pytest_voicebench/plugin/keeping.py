@@ -1,4 +1,5 @@
-"""What a run may keep: no sound where `--voicebench-no-audio` says so, no text that `--voicebench-redact` matches.
+"""What a run may keep: no sound where `--voicebench-no-audio` says so, no text that `--voicebench-redact` matches, keys
+never.
 
 Scores are made from what was said; everything that is written is made from what these leave of it. The files of a run
 are written from results and conversations that went through `kept`, and reports (the terminal, both junit.xml, what
@@ -8,7 +9,9 @@ workers send) through one hook.
 from __future__ import annotations
 
 import logging
+import re
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
@@ -30,10 +33,18 @@ _keeping = pytest.StashKey["Keeping"]()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keeping:
-    """What of a run is kept: `sound`, and text as `redactor` leaves it (None: as it is)."""
+    """What of a run is kept: `sound`, and text as `redactor` leaves it (None: as it is).
+
+    `secrets` replaces the keys that this process knows, whatever else is asked for; None where it knows none.
+    """
 
     sound: bool = True
     redactor: Redactor | None = None
+    secrets: Redactor | None = None
+
+    @property
+    def _searching(self) -> list[Redactor]:
+        return [one for one in (self.secrets, self.redactor) if one is not None]
 
     @property
     def everything(self) -> bool:
@@ -42,18 +53,20 @@ class Keeping:
 
     def text(self, text: str) -> str:
         """A text of somebody else's, as it may be shown."""
-        return text if self.redactor is None else self.redactor.text(text)
+        return reduce(lambda left, one: one.text(left), self._searching, text)
 
     def data(self, value: T) -> T:
         """A result or a scorecard, as it may be shown or written."""
-        return value if self.redactor is None else self.redactor.data(value)
+        return reduce(lambda left, one: one.data(left), self._searching, value)
 
     def scenario(self, scenario: Scenario) -> Scenario:
         """The scenario as it may be shown."""
-        return scenario if self.redactor is None else self.redactor.scenario(scenario)
+        return reduce(lambda left, one: one.scenario(left), self._searching, scenario)
 
     def conversation(self, held: Conversation) -> Conversation:
         """The conversation as it may be saved."""
+        if self.secrets is not None:
+            held = _without_keys(held, self.secrets)
         if self.redactor is not None:
             held = self.redactor.conversation(held)
         if not self.sound:
@@ -63,10 +76,10 @@ class Keeping:
 
     def plan(self, plan: Plan) -> Plan:
         """The plan as it may be written: of its header only settings of agents are anybody else's words."""
-        if self.redactor is None:
-            return plan
-        header = {k: self.redactor.json(v) if k in ("given", "prices") else v for k, v in plan.header.items()}
-        return replace(self.redactor.data(plan), header=header)
+        for one in self._searching:
+            header = {k: one.json(v) if k in ("given", "prices") else v for k, v in plan.header.items()}
+            plan = replace(one.data(plan), header=header)
+        return plan
 
     def header(self) -> dict[str, Any]:
         """What the head of the run says: `withheld`, where something is. Patterns are not told: they may say it all."""
@@ -92,14 +105,53 @@ def check_keeping(config: pytest.Config) -> None:
         raise pytest.UsageError(f"{REDACT}: {error}") from None
     config.stash[_keeping] = Keeping(sound=not config.getoption("voicebench_no_audio"), redactor=redactor)
     if redactor is not None:
-        config.pluginmanager.register(KeptReports(config.stash[_keeping]), NAME)
+        _search_reports(config)
+
+
+def hide_keys(config: pytest.Config) -> None:
+    """From now on no key of the environment or of `.env` files is shown, whoever's code shows it."""
+    from pytest_voicebench.agents.credentials import known_secrets, parts_of
+    from pytest_voicebench.hidden import HIDDEN
+    from pytest_voicebench.redacting import Redactor
+
+    found = "|".join(sorted({parts_of(secret) for secret in known_secrets()}))
+    if found:
+        secrets = Redactor(patterns=(re.compile(found),), mark=HIDDEN)
+        config.stash[_keeping] = replace(kept(config), secrets=secrets)
+        _search_reports(config)
+
+
+def _search_reports(config: pytest.Config) -> None:
+    if not config.pluginmanager.hasplugin(NAME):
+        config.pluginmanager.register(KeptReports(config), NAME)
+    search_logs(config)
+
+
+def search_logs(config: pytest.Config) -> None:
+    """Search what pytest logs live and into its log file; no report holds that."""
+    logs = config.pluginmanager.getplugin("logging-plugin")
+    for handler in (getattr(logs, name, None) for name in ("log_cli_handler", "log_file_handler")):
+        if isinstance(handler, logging.Handler) and not isinstance(handler.formatter, _Searched):
+            handler.setFormatter(_Searched(handler.formatter or logging.Formatter(), config))
+
+
+def _without_keys(held: Conversation, secrets: Redactor) -> Conversation:
+    """The conversation without keys; its events are read only where one stands."""
+    (pattern,) = secrets.patterns
+    events = tuple(secrets.text(line) if pattern.search(line) else line for line in held.wire_events)
+    return replace(secrets.conversation(replace(held, wire_events=())), wire_events=events)
 
 
 class KeptReports:
     """Hooks that everything passes which pytest says about items, before anybody shows, writes or sends it."""
 
-    def __init__(self, keeping: Keeping) -> None:
-        self.keeping = keeping
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+
+    @property
+    def keeping(self) -> Keeping:
+        """What is kept by now."""
+        return kept(self.config)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> Any:
@@ -115,19 +167,17 @@ class KeptReports:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_warning_recorded(self, warning_message: Any) -> None:
-        """Search a warning, which the terminal repeats at the end, and not the line of code that it stands in."""
-        warning_message.line = ""
+        """Search a warning, which the terminal repeats at the end; the line of code that it stands in may go."""
         text = str(warning_message.message)
+        if self.keeping.redactor is not None or self.keeping.text(text) != text:
+            warning_message.line = ""
         if self.keeping.text(text) != text:
             warning_message.message = UserWarning(self.keeping.text(text))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Search what pytest logs live and into its log file; no report holds that."""
-        logs = session.config.pluginmanager.getplugin("logging-plugin")
-        for handler in (getattr(logs, name, None) for name in ("log_cli_handler", "log_file_handler")):
-            if isinstance(handler, logging.Handler):
-                handler.setFormatter(_Searched(handler.formatter or logging.Formatter(), self.keeping))
+        """Search the logs, whose handlers are there by now."""
+        search_logs(session.config)
 
     def _search(self, report: Any) -> None:
         text = self.keeping.text
@@ -144,13 +194,13 @@ class KeptReports:
 class _Searched(logging.Formatter):
     """Another formatter's lines, as they may be shown."""
 
-    def __init__(self, formatter: logging.Formatter, keeping: Keeping) -> None:
+    def __init__(self, formatter: logging.Formatter, config: pytest.Config) -> None:
         super().__init__()
-        self._formatter, self._keeping = formatter, keeping
+        self._formatter, self._config = formatter, config
 
     def format(self, record: logging.LogRecord) -> str:
         """The record's line, searched."""
-        return self._keeping.text(self._formatter.format(record))
+        return kept(self._config).text(self._formatter.format(record))
 
 
 def _searched(text: Any, name: str, value: object) -> object:

@@ -13,7 +13,7 @@ import pytest
 from pytest_voicebench.codec import CodecError
 from pytest_voicebench.plugin.budget import stopped_line, with_unknown_cost
 from pytest_voicebench.plugin.gates import FailedReports, exit_status, summary_of
-from pytest_voicebench.plugin.keeping import kept
+from pytest_voicebench.plugin.keeping import hide_keys, kept
 from pytest_voicebench.plugin.options import rescored_run
 from pytest_voicebench.plugin.run_folder import run_folder
 from pytest_voicebench.writers.junit import PREFIX
@@ -37,6 +37,7 @@ def watch(config: pytest.Config) -> None:
         return
     from pytest_voicebench.plugin.record import ItemRecorder
 
+    hide_keys(config)
     plugins.register(ItemRecorder(config), RECORDER)
     if not hasattr(config, "workerinput"):
         _register(config)

@@ -10,8 +10,15 @@ SECRET_NAME = re.compile(r"key|token|secret|passw|auth|credential", re.IGNORECAS
 
 _IN_ADDRESS = re.compile(r"""(?<=://)[^/@\s"'<>]+@|(?<=[?&])([^=&\s"'<>]*)=[^&\s"'<>\\]+""")
 _IN_JSON = re.compile(
-    r"""("[^"]*(?:key|token|secret|passw|auth|credential)[^"]*"\s*:\s*)("(?:[^"\\]|\\.)*"|[^\s,}\]]+)""", re.IGNORECASE
+    r"""((\\*")(?:[^"\\]|\\+[^"\\])*?(?:key|token|secret|passw|auth|credential)(?:[^"\\]|\\+[^"\\])*\2\s*:\s*)"""
+    r"""(?:"(?:[^"\\]|\\.)*"|(?<=[\s:])(?=\\)\2.*?(?<!\\)\2|[^\s,}\]]+)""",
+    re.IGNORECASE | re.DOTALL,
 )
+
+
+def without_json_secrets(text: str) -> str:
+    """The text without values under the name of a secret in JSON, also where that stands in JSON itself, escaped."""
+    return _IN_JSON.sub(rf"\1\2{HIDDEN}\2", text) if '"' in text else text
 
 
 def without_secrets(text: str) -> str:
@@ -19,8 +26,7 @@ def without_secrets(text: str) -> str:
 
     A query loses all of its values, whatever their names: which of them lets somebody in, only its server knows.
     """
-    if '"' in text:
-        text = _IN_JSON.sub(rf'\1"{HIDDEN}"', text)
+    text = without_json_secrets(text)
     if "://" not in text:
         return text
     return _IN_ADDRESS.sub(lambda m: f"{HIDDEN}@" if m[1] is None else f"{m[1]}={HIDDEN}", text)

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from pytest_voicebench.merged_folder import MergeRefused, Parts, write_merged
-from pytest_voicebench.merging import agent_difference, check_same_mode, check_same_scores, some
+from pytest_voicebench.merging import agent_difference, check_same_mode, check_same_scores
 from pytest_voicebench.plan import INI_ASKED, UNKNOWN_AGENT, Plan
 from pytest_voicebench.result import Result
 from pytest_voicebench.result_files import RESULTS_NAME, read_results
 from pytest_voicebench.saved_run import SavedRun
 from pytest_voicebench.sharding import Shard
+from pytest_voicebench.some_names import some
 from pytest_voicebench.writers.junit import JUNIT_NAME, read_cases
 
 Json = Any

@@ -77,6 +77,8 @@ def _git(folder: Path, *words: str) -> str | None:
 
 
 def without_home(text: str) -> str:
-    """The text with this user's home folder written as `~`."""
-    home = str(Path.home())
-    return text.replace(home, "~") if len(home) > 1 else text
+    """The text with this user's home folder written as `~`, by whichever of its names: it may be a link."""
+    home = Path.home()
+    for name in sorted({str(home), os.path.realpath(home)}, key=len, reverse=True):
+        text = text.replace(name, "~") if len(name) > 1 else text
+    return text

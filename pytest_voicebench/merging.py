@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -12,10 +12,9 @@ from pytest_voicebench.merged_folder import MergeRefused, Parts, write_merged
 from pytest_voicebench.plan import UNKNOWN_AGENT
 from pytest_voicebench.result import VALID, Result
 from pytest_voicebench.saved_run import SavedRun
+from pytest_voicebench.some_names import some
 
 __all__ = ["Merge", "MergeRefused", "Replacement", "lay_over", "merge_text", "write_merge"]
-
-MOST_NAMES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,12 +134,6 @@ def mode_of(run: SavedRun) -> str:
     if run.header.get("rescored_from"):
         return "rescored"
     return "imported" if run.header.get("imported") else "live"
-
-
-def some(names: Sequence[str]) -> str:
-    """The first five names, and how many more there are."""
-    left = len(names) - MOST_NAMES
-    return ", ".join(names[:MOST_NAMES]) + (f" and {left} more" if left > 0 else "")
 
 
 def merge_text(merge: Merge, run: SavedRun, rerun: SavedRun) -> str:

@@ -14,11 +14,11 @@ from pytest_voicebench.result import Result
 from pytest_voicebench.result_files import RESULTS_NAME, RunUnreadable, read_results
 from pytest_voicebench.saved_run import SavedRun, load_run
 from pytest_voicebench.scoring import SCORE_SET, SCORE_VERSION
+from pytest_voicebench.some_names import MOST_NAMES, some
 
 Json = Any
 
 DONE = ("passed", "failed")
-MOST_NAMES = 5
 
 
 class ResumeRefused(Exception):  # noqa: N818 - says what is the case, for a person
@@ -93,14 +93,14 @@ def _check(run: BegunRun, asked: Plan) -> None:
     name = run.saved.name
     unknown = [row.item_id for row in asked.items if row.item_id not in planned]
     if unknown:
-        raise ResumeRefused(f"{name} has no item {_some(unknown)}: select no more than it did, of the same agents")
+        raise ResumeRefused(f"{name} has no item {some(unknown)}: select no more than it did, of the same agents")
     for row in asked.items:
         difference = agent_difference(run.agent(row.item_id), row.agent)
         if difference:
             raise ResumeRefused(f"not the agent of {name}: {difference}")
     changed = [row.item_id for row in asked.items if not _same_scenario(planned[row.item_id], row)]
     if changed:
-        raise ResumeRefused(f"scenarios changed since {name} (their hashes differ): {_some(changed)}")
+        raise ResumeRefused(f"scenarios changed since {name} (their hashes differ): {some(changed)}")
     _check_header(run, asked)
 
 
@@ -109,13 +109,13 @@ def _check_header(run: BegunRun, asked: Plan) -> None:
     suites: Mapping[str, Json] = old.get("suites") or {}
     other = [suite for suite, sha256 in (new.get("suites") or {}).items() if suites.get(suite) != sha256]
     if other:
-        raise ResumeRefused(f"suite {_some(other)} changed since {name} (its hash differs)")
+        raise ResumeRefused(f"suite {some(other)} changed since {name} (its hash differs)")
     for key, what in (("rules", "rules of scoring"), ("words", "--voicebench-words"), ("withheld", "what is kept")):
         if old.get(key) != new.get(key):
             raise ResumeRefused(f"{what} of {name}: {old.get(key)}, now {new.get(key)}")
     sets = {f"{row.scorecard.score_set} {row.scorecard.version}" for row in run.done.values() if row.scorecard}
     if sets - {f"{SCORE_SET} {SCORE_VERSION}"}:
-        raise ResumeRefused(f"{name} has scores of {_some(sorted(sets))}, now they are of {SCORE_SET} {SCORE_VERSION}")
+        raise ResumeRefused(f"{name} has scores of {some(sorted(sets))}, now they are of {SCORE_SET} {SCORE_VERSION}")
 
 
 def agent_difference(then: AgentInfo, now: AgentInfo) -> str:
@@ -139,8 +139,3 @@ def agent_difference(then: AgentInfo, now: AgentInfo) -> str:
 def _same_scenario(old: Result, new: Result) -> bool:
     hashes = [(row.facts.scenario_sha256, row.facts.expect_sha256) for row in (old, new)]
     return hashes[0] == hashes[1] and all(hashes[0])
-
-
-def _some(names: list[str]) -> str:
-    left = len(names) - MOST_NAMES
-    return ", ".join(names[:MOST_NAMES]) + (f" and {left} more" if left > 0 else "")

@@ -160,7 +160,7 @@ def test_only_the_simulated_agent_is_told_the_scenario(monkeypatch):
         ('livekit-room,metadata={"api_key": "sk-1"}', 'livekit-room,metadata={"api_key": "***"}'),
         (
             r'livekit-room,metadata="{\"a_token\": \"s\", \"b\": 1}"',
-            r'livekit-room,metadata="{\"a_token\": "***", \"b\": 1}"',
+            r'livekit-room,metadata="{\"a_token\": \"***\", \"b\": 1}"',
         ),
         ("local,endpoint_s=1.2", "local,endpoint_s=1.2"),
         ("grok,url=wss://h/x?api_key=sk-1&m=2,voice=kim", "grok,url=wss://h/x?api_key=***&m=***,voice=kim"),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_voicebench.agents.credentials import known_secrets, scrubbed
 from pytest_voicebench.conversation import shown_setting
-from pytest_voicebench.hidden import HIDDEN, without_secrets
+from pytest_voicebench.hidden import HIDDEN, without_json_secrets, without_secrets
 
 if TYPE_CHECKING:
     from pytest_voicebench.agents.protocol import Agent
@@ -80,10 +80,6 @@ _PART = re.compile(r"""(?:[^,"'\\]|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\\.|["'])
 _SECRET = re.compile(
     r"""((?:^|,)\s*\w*(?:key|token|secret|passw|auth|credential)\w*\s*=)("[^"]*"|'[^']*'|[^,]*)""", re.IGNORECASE
 )
-_SECRET_IN_JSON = re.compile(
-    r"""(\\?"[^"]*?(?:key|token|secret|passw|auth|credential)[^"]*?"\s*:\s*)(\\?"(?:[^"\\]|\\[^"])*\\?"|[^\s,}\]]+)""",
-    re.IGNORECASE,
-)
 _WHOLE = re.compile(r"[+-]?\d+")
 _DECIMAL = re.compile(r"[+-]?(\d+\.\d*|\.\d+)([eE][+-]?\d+)?")
 
@@ -129,7 +125,7 @@ class AgentSpec:
 
 def shown_text(text: str) -> str:
     """What was asked for, as messages and reports may show it: no value under a secret's name, none in an address."""
-    shown = _SECRET_IN_JSON.sub(rf"\1{HIDDEN}", _SECRET.sub(rf"\1{HIDDEN}", text))
+    shown = without_json_secrets(_SECRET.sub(rf"\1{HIDDEN}", text))
     return _PART.sub(lambda part: without_secrets(part[0]), shown)
 
 

@@ -10,6 +10,7 @@ from pytest_voicebench.gating.figures import COUNTS, figure_of, of_groups
 from pytest_voicebench.gating.grammar import Gate, GateError, MustPass, NoRegression, Threshold
 from pytest_voicebench.loading.mistakes import nearest
 from pytest_voicebench.result import Result
+from pytest_voicebench.some_names import MOST_NAMES, some
 from pytest_voicebench.summary import AgentSummary, Scores
 
 COMPARE: Mapping[str, Callable[[float, float], bool]] = {
@@ -19,7 +20,6 @@ COMPARE: Mapping[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
     "==": operator.eq,
 }
-MOST_NAMES = 5
 
 
 def group_name(text: str, groups: Iterable[str]) -> str:
@@ -119,11 +119,11 @@ def _must_pass(gate: Gate, asks: MustPass, agent: AgentSummary, results: Sequenc
     other = [row for row in rows if row.outcome not in ("passed", "failed")]
     told = f"{len(rows) - len(failed) - len(other)} of {len(rows)} passed"
     items = tuple(row.item_id for row in failed or other)
-    why = f"{_some(items)} failed" if failed else None
+    why = f"{some(items)} failed" if failed else None
     if not failed and other:
         why = "; ".join(f"{row.item_id}: {row.outcome.replace('_', ' ')}" for row in other[:MOST_NAMES])
     if not failed and absent:
-        why = f"not in this run: {_some(absent)}"
+        why = f"not in this run: {some(absent)}"
     holds = False if failed else None if other or absent else True
     return GateResult(
         expression=gate.expression,
@@ -134,11 +134,6 @@ def _must_pass(gate: Gate, asks: MustPass, agent: AgentSummary, results: Sequenc
         why=why,
         items=items,
     )
-
-
-def _some(names: Sequence[str]) -> str:
-    left = len(names) - MOST_NAMES
-    return ", ".join(names[:MOST_NAMES]) + (f" and {left} more" if left > 0 else "")
 
 
 def _no_regression(

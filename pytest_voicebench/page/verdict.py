@@ -13,6 +13,7 @@ from pytest_voicebench.decisions import (
 )
 from pytest_voicebench.page.markup import Html, el, join
 from pytest_voicebench.page.tables import grid_html
+from pytest_voicebench.some_names import some
 from pytest_voicebench.summary import AgentSummary, Counts, Summary
 from pytest_voicebench.writers.cells import rate_cells, value_text
 from pytest_voicebench.writers.grid import Grid
@@ -147,12 +148,8 @@ def _baseline(baseline: BaselineComparison) -> Html:
         ("only in this run", baseline.only_after),
         ("not compared, because they ask something else now", baseline.changed),
     ):
-        notes += [f"{label}: {len(names)} ({_some(names)})"] * bool(names)
+        notes += [f"{label}: {len(names)} ({some(names, 8)})"] * bool(names)
     return join([tables, moved, [el("p", note, class_="note") for note in (*notes, *baseline.cautions)]])
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
 
 
 def _comparison(agent: AgentComparison, baseline: BaselineComparison) -> Grid:

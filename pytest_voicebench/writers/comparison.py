@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_voicebench.comparing import Comparison, Difference, ItemChange, Json, Moved
+from pytest_voicebench.some_names import some
 from pytest_voicebench.writers.plain_text import columns, one_line, pad, value_text, wrapped
 
 MOST_MOVED = 6
@@ -123,10 +124,10 @@ def _around(found: Comparison) -> Iterator[str]:
     for difference in found.around:
         yield difference_text(difference, found.compared)
     if found.other_requests:
-        yield f"another request under the same name, not compared: {_some(found.other_requests)}"
+        yield f"another request under the same name, not compared: {some(found.other_requests, MOST_ITEMS)}"
     for name, items in ((found.before, found.only_before), (found.after, found.only_after)):
         if items:
-            yield f"only in {name}: {_some(items)}"
+            yield f"only in {name}: {some(items, MOST_ITEMS)}"
     yield from _agents_hint(found)
 
 
@@ -141,14 +142,9 @@ def _agents_hint(found: Comparison) -> Iterator[str]:
 def difference_text(difference: Difference, compared: int) -> str:
     """One difference around the scores as a line; `compared` is how many items it could have concerned."""
     count = len(difference.items)
-    items = "all items" if count == compared else f"{count} of {compared} items ({_some(difference.items)})"
+    items = "all items" if count == compared else f"{count} of {compared} items ({some(difference.items, MOST_ITEMS)})"
     before, after = _value(difference.before), _value(difference.after)
     if difference.name in _WORDS:
         return _WORDS[difference.name].format(items=items, before=before, after=after)
-    where = f" ({_some(difference.items)})" if difference.items and count < compared else ""
+    where = f" ({some(difference.items, MOST_ITEMS)})" if difference.items and count < compared else ""
     return f"{difference.name}: {before} -> {after}{where}"
-
-
-def _some(names: Sequence[str]) -> str:
-    left = len(names) - MOST_ITEMS
-    return ", ".join(names[:MOST_ITEMS]) + (f" and {left} more" if left > 0 else "")

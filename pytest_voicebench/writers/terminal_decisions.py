@@ -12,6 +12,7 @@ from pytest_voicebench.decisions import (
     MetricComparison,
     what_else_fails,
 )
+from pytest_voicebench.some_names import some
 from pytest_voicebench.summary import Summary
 from pytest_voicebench.writers.cells import UNMEASURED
 from pytest_voicebench.writers.grid import Grid, Paint, grid_lines
@@ -134,9 +135,9 @@ def _notes(agent: AgentComparison) -> Iterator[str]:
     told = dict.fromkeys(f"{metric_name(row)}: {row.why}" for row in agent.metrics if row.why and row.pairs)
     yield from told
     if agent.newly_failed:
-        yield f"newly failed ({len(agent.newly_failed)}): {_some(agent.newly_failed)}"
+        yield f"newly failed ({len(agent.newly_failed)}): {some(agent.newly_failed, MOST_ITEMS)}"
     if agent.newly_passed:
-        yield f"newly passed ({len(agent.newly_passed)}): {_some(agent.newly_passed)}"
+        yield f"newly passed ({len(agent.newly_passed)}): {some(agent.newly_passed, MOST_ITEMS)}"
 
 
 def _left_out(found: BaselineComparison) -> Iterator[str]:
@@ -147,9 +148,8 @@ def _left_out(found: BaselineComparison) -> Iterator[str]:
         (f"only in {found.run}", found.only_before),
         ("only in this run", found.only_after),
     )
-    yield from (f"{label} ({len(names)}): {_some(names)}" for label, names in ((k, list(v)) for k, v in kinds) if names)
-
-
-def _some(names: Sequence[str]) -> str:
-    left = len(names) - MOST_ITEMS
-    return ", ".join(names[:MOST_ITEMS]) + (f" and {left} more" if left > 0 else "")
+    yield from (
+        f"{label} ({len(names)}): {some(names, MOST_ITEMS)}"
+        for label, names in ((k, list(v)) for k, v in kinds)
+        if names
+    )

@@ -1,0 +1,13 @@
+"""The first of many names, and how many more there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+MOST_NAMES = 5
+
+
+def some(names: Sequence[str], most: int = MOST_NAMES) -> str:
+    """`a, b and 3 more`: the first `most` names, and how many are left."""
+    left = len(names) - most
+    return ", ".join(names[:most]) + (f" and {left} more" if left > 0 else "")

@@ -7,6 +7,7 @@ import gc
 import math
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -87,10 +88,14 @@ class _Wall:
         future: Future[Conversation] = Future()
         self._held[future] = agent.info.name, limit_s(parted(agent)[0])
         inner = asyncio.run_coroutine_threadsafe(self._hold(scenario, agent, progress), self._loop)
-        future.add_done_callback(lambda _: self._held.pop(future, None))
-        future.add_done_callback(lambda _: inner.cancel())
+        future.add_done_callback(self._forget)
+        # A future keeps its callbacks: one that led back to it would keep the sound until a full garbage collection.
+        future.add_done_callback(partial(_cancel, weakref.ref(inner)))
         inner.add_done_callback(partial(_hand_on, future))
         return future
+
+    def _forget(self, future: Future[Conversation]) -> None:
+        self._held.pop(future, None)
 
     def close(self) -> None:
         """Cancel what runs and end the thread; one that an agent blocks is left behind."""
@@ -131,6 +136,11 @@ class _Wall:
         for future in tuple(self._held):
             with suppress(InvalidStateError):  # it was cancelled just now
                 future.set_exception(blocked_by(names, most_s, place))
+
+
+def _cancel(inner: weakref.ref[Future[Conversation]], _: Future[Conversation]) -> None:
+    if (held := inner()) is not None:
+        held.cancel()
 
 
 def _hand_on(future: Future[Conversation], inner: Future[Conversation]) -> None:

@@ -7,6 +7,7 @@ import gc
 import sys
 import threading
 import time
+import weakref
 from collections import Counter
 from concurrent.futures import CancelledError
 from contextlib import asynccontextmanager
@@ -37,6 +38,22 @@ def test_conversations_on_the_wall_clock_run_side_by_side_and_are_on_time(tmp_pa
         assert conversation.ended == "settled"
         assert conversation.delivery.sent_blocks == conversation.delivery.planned_blocks
         assert conversation.delivery.late_p99_s is not None
+
+
+@pytest.mark.parametrize("clock", ["virtual", "wall"])
+def test_a_conversation_leaves_memory_when_its_future_does_without_a_garbage_collection(tmp_path, runner, clock):
+    scenario = stage.scenario(tmp_path, max_duration_s=0.1)
+    gc.collect()
+    gc.disable()
+    try:
+        sounds = [weakref.ref(_held(runner, scenario, clock).recording.agent) for _ in range(2)]
+        assert sounds[0]() is None  # the second may still be with the thread that made it
+    finally:
+        gc.enable()
+
+
+def _held(runner, scenario, clock):
+    return runner.submit(scenario, Scripted([], clock=clock)).result(timeout=30)
 
 
 def test_the_switch_interval_is_shortened_only_while_a_wall_clock_conversation_is_held(tmp_path, runner):

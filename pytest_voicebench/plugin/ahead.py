@@ -157,6 +157,7 @@ class Ahead:
     def _listen(self, begun: Begun, held: Future[Conversation]) -> None:
         """Called in the runner's thread when a conversation is over: have it listened to, elsewhere."""
         begun.over_s = time.perf_counter()
+        begun.held = None  # its callback leads back to here: together they would stay until a full garbage collection
         with suppress(RuntimeError):  # the run has ended
             self._ears.submit(self._finish, begun, held)
 

@@ -196,10 +196,34 @@ def test_costs(usage, agent, cost):
     assert found.unknown == cost.unknown
 
 
+def test_answers_without_usage_make_the_cost_unknown_and_the_rest_is_the_least():
+    cost = cost_of({**RESPONSE, "session_s": 30.0, "answers_without_usage": 2.0}, price_of(OPENAI, PRICES))
+    assert cost.usd is None
+    assert cost.unknown == "no usage reported of 2 answers"
+    assert cost.at_least > 0.02
+
+
+def test_minutes_cost_the_same_whatever_usage_was_not_told():
+    usage = {"session_s": 60.0, "answers_without_usage": 2.0}
+    assert cost_of(usage, price_of(ULTRAVOX, PRICES)) == cost_of({"session_s": 60.0}, price_of(ULTRAVOX, PRICES))
+
+
+def test_more_cached_tokens_than_tokens_are_no_cost_that_anybody_knows():
+    usage = {"session_s": 1.0, "input_audio_tokens": 10.0, "input_cached_audio_tokens": 11.0}
+    found = cost_of(usage, price_of(OPENAI, PRICES))
+    assert (found.usd, found.unknown) == (None, "more input_cached_audio_tokens than input_audio_tokens")
+
+
+def test_cached_tokens_alone_cost_their_price_and_never_less_than_nothing():
+    cost = cost_of({"session_s": 1.0, "input_cached_audio_tokens": 1e6}, price_of(OPENAI, PRICES))
+    assert cost.usd == pytest.approx(0.40)
+
+
 @given(st.dictionaries(st.sampled_from([*RESPONSE, "session_s", "other"]), st.floats(0, 1e9)), st.sampled_from(PRICES))
 def test_a_cost_is_known_or_unknown_and_never_both(usage, price):
     cost = cost_of(usage, price)
     assert cost.usd is None or cost.unknown is None
+    assert cost.usd is None or cost.usd >= 0
     assert ("session_s" in usage) == (cost.usd is not None or cost.unknown is not None)
 
 

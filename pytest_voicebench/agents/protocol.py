@@ -14,6 +14,7 @@ from pytest_voicebench.conversation import AgentInfo, Word
 from pytest_voicebench.tools import Tool
 
 __all__ = [
+    "UNREPORTED",
     "Agent",
     "AgentAbsent",
     "AgentAudio",
@@ -147,6 +148,10 @@ class TurnEnd:
     """The agent says that a response is complete. It never ends a conversation."""
 
     response_id: str | None = None
+
+
+UNREPORTED = "answers_without_usage"
+"""A count of ours among a provider's: answers that were begun, and whose usage it has not told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

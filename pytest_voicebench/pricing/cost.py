@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from pytest_voicebench.agents.protocol import UNREPORTED
 from pytest_voicebench.pricing.prices import Price
 
 SESSION = "session_s"
@@ -27,17 +28,22 @@ def cost_of(usage: Mapping[str, float], price: Price | None) -> Cost:
         return Cost(usd=None)
     if price is None:
         return Cost(usd=None, unknown="no price")
-    counted = {name: value for name, value in usage.items() if value and name != SESSION}
+    counted = {name: value for name, value in usage.items() if value and name not in (SESSION, UNREPORTED)}
     parts = [_minutes(usage[SESSION], price)] if price.per_minute is not None else []
     unpriced: list[str] = []
     if price.per_million:
         if not counted:
             return Cost(usd=None, at_least=math.fsum(parts), unknown="no usage reported")
-        parts += [usd for name, value in counted.items() for usd in _of_count(name, value, price)]
+        parts += [usd for name, value in counted.items() for usd in _of_count(name, value, counted, price)]
         unpriced = [name for name in counted if not _is_priced(name, counted, price)]
     known = math.fsum(parts)
+    for name, whole in price.part_of.items():
+        if whole in counted and counted.get(name, 0.0) > counted[whole]:
+            return Cost(usd=None, unknown=f"more {name} than {whole}")
     if unpriced:
         return Cost(usd=None, at_least=known, unknown=f"no price of {', '.join(sorted(unpriced))}")
+    if price.per_million and (answers := usage.get(UNREPORTED)):
+        return Cost(usd=None, at_least=known, unknown=f"no usage reported of {answers:.0f} answers")
     return Cost(usd=known, at_least=known)
 
 
@@ -46,9 +52,10 @@ def _minutes(session_s: float, price: Price) -> float:
     return billed_s / 60 * (price.per_minute or 0.0)
 
 
-def _of_count(name: str, value: float, price: Price) -> Iterator[float]:
+def _of_count(name: str, value: float, counted: Mapping[str, float], price: Price) -> Iterator[float]:
     if name in price.per_million:
-        within = price.per_million.get(price.part_of.get(name, ""), 0.0)
+        whole = price.part_of.get(name, "")
+        within = price.per_million.get(whole, 0.0) if whole in counted else 0.0
         yield value / 1e6 * (price.per_million[name] - within)
 
 

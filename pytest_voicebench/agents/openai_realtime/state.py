@@ -13,6 +13,7 @@ from pytest_voicebench.agents.openai_realtime.errors import fault_of
 from pytest_voicebench.agents.openai_realtime.items import ItemAudio, NotAudio
 from pytest_voicebench.agents.openai_realtime.usage import usage_counts
 from pytest_voicebench.agents.protocol import (
+    UNREPORTED,
     AgentAudio,
     AgentEvent,
     Fault,
@@ -146,9 +147,8 @@ class SessionState:
             self._over.add(response_id)
         output = response.get("output")
         found += self._ended(response_id, output if isinstance(output, list) else [], complete=status == "completed")
-        counts = usage_counts(response.get("usage") or event.get("usage"))
-        found += [Usage(counts=counts)] if counts else []
-        return found + _failure(response, status)
+        counts = usage_counts(response.get("usage") or event.get("usage")) or {UNREPORTED: 1.0}
+        return [*found, Usage(counts=counts), *_failure(response, status)]
 
     def _ended(self, response_id: str, output: list[Json], *, complete: bool) -> list[AgentEvent]:
         calls = self._calls_of(response_id)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from pytest_voicebench.agents.briefing import function_tools
 from pytest_voicebench.agents.openai_realtime.usage import usage_counts
-from pytest_voicebench.agents.protocol import Fault, Setup, ToolCall, ToolResult, TurnEnd, Usage
+from pytest_voicebench.agents.protocol import UNREPORTED, Fault, Setup, ToolCall, ToolResult, TurnEnd, Usage
 from pytest_voicebench.agents.turn_based.delivery import Delivery, InSentences, InSound
 from pytest_voicebench.agents.turn_based.endpoints import Endpoint
 from pytest_voicebench.agents.turn_based.history import History, Reply, Sentence
@@ -96,8 +96,8 @@ class Answering:
                     self.llm.check_length(delivery.length + calls.length)
                     finish = finish_of(chunk) or finish
         finally:
-            if counts:  # some servers repeat it with every chunk
-                self.emit(Usage(counts=counts))
+            # Some servers repeat it with every chunk; of an answer that was cut off the last one never comes.
+            self.emit(Usage(counts=counts or {UNREPORTED: 1.0}))
         self._check_end(finish)
         delivery.end(called=bool(calls.calls()))
         self._call(reply, calls, response_id)

@@ -106,6 +106,10 @@ def test_every_column_is_documented_and_nothing_else_is():
         (True, "true"),
         (None, ""),
         (0, "0"),
+        (" =1+1", "' =1+1"),
+        ("\n=1+1", "'\n=1+1"),
+        ("\uff1d1+1", "'\uff1d1+1"),
+        (" a=1", " a=1"),
     ],
 )
 def test_text_is_no_formula_and_numbers_stay_numbers(value, cell):

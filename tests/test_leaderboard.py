@@ -173,6 +173,12 @@ def test_names_of_agents_are_text_and_nothing_else(tmp_path):
     assert row.count(" | ") == 14
 
 
+def test_names_of_agents_mention_nobody_and_link_nowhere_in_markdown(tmp_path):
+    text = markdown(rank([saved(tmp_path, "@acme/team https://evil.example ~~gone~~ $x$", range(9), name="r")]))
+    assert not [part for part in ("@acme", "://evil", "~~", "$x") if part in text]
+    assert "acme/team" in text
+
+
 def test_the_command_prints_writes_and_refuses_in_one_line(three, tmp_path, capsys):
     names = [run.name for run in three]
     assert main(["leaderboard", *names, "--reports", str(tmp_path)]) == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -38,8 +39,13 @@ def csv_cell(value: Cell) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return f"'{value}" if value.startswith(_FORMULA) else value
+        return f"'{value}" if value.startswith(_FORMULA) or _first_sign(value).startswith(_FORMULA) else value
     return repr(value)
+
+
+def _first_sign(text: str) -> str:
+    """What a spreadsheet may look at: behind white space, and of a full-width sign the plain one that it means."""
+    return unicodedata.normalize("NFKC", text.lstrip()[:1])
 
 
 def write_parquet(run: SavedRun, path: Path) -> None:

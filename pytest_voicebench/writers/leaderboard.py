@@ -10,9 +10,11 @@ from pytest_voicebench.published import ITEMS, SOURCE
 from pytest_voicebench.standings import ALPHA, Ranked, Ranking
 from pytest_voicebench.stats import wilson_interval
 from pytest_voicebench.writers.cells import UNMEASURED, percent_text, rate_cells, seconds_text
+from pytest_voicebench.writers.markdown_text import escaped
 from pytest_voicebench.writers.plain_text import one_line
 
 LONGEST_CELL = 80
+LONGEST_NOTICE = 400
 
 STYLE = """
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
@@ -34,10 +36,10 @@ class _Table:
 
 def markdown(ranking: Ranking) -> str:
     """Tables with notices above them; what others wrote is made harmless for Markdown and HTML."""
-    lines = [f"# {_escaped(_title(ranking))}", "", *(f"- {_escaped(text)}" for text in _notices(ranking)), ""]
+    lines = [f"# {escaped(_title(ranking))}", "", *(f"- {escaped(text, LONGEST_NOTICE)}" for text in _notices(ranking)), ""]
     for table in _tables(ranking):
         lines += [f"## {table.title}", "", _row(table.head), _row(["---"] * len(table.head))]
-        lines += [_row([_escaped(cell) for cell in row]) for row in table.rows]
+        lines += [_row([escaped(cell, LONGEST_CELL) for cell in row]) for row in table.rows]
         lines += [""]
     return "\n".join(lines)
 
@@ -159,9 +161,3 @@ def _p(value: float) -> str:
 
 def _row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
-
-
-def _escaped(text: str) -> str:
-    """Text that means nothing to Markdown: no tags, links, table borders or code."""
-    shown = html.escape(one_line(text, None if len(text) < 400 else 400), quote=False)
-    return "".join(f"\\{character}" if character in "\\`*_[]|#!" else character for character in shown)

@@ -10,6 +10,14 @@ from dataclasses import dataclass
 SOURCE = "arXiv 2604.04847, table 2"
 ITEMS = 100
 
+STRATA = {
+    "ecommerce_support": {"easy": 9, "medium": 12, "hard": 8},
+    "finance_billing": {"easy": 11, "medium": 8, "hard": 6},
+    "housing_location": {"easy": 8, "medium": 10, "hard": 8},
+    "travel_identity": {"easy": 8, "medium": 4, "hard": 8},
+}
+"""How many recordings the released benchmark has by domain and difficulty: its ITEMS, and no other suite's."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedRow:

@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import cast
 
 from pytest_voicebench.plan import UNKNOWN_AGENT
-from pytest_voicebench.published import ITEMS, PUBLISHED
+from pytest_voicebench.published import PUBLISHED, STRATA
 from pytest_voicebench.regression.pairs import Key, key_of
 from pytest_voicebench.regression.rates import sign_flip_p
 from pytest_voicebench.regression.verdicts import holm
@@ -64,8 +64,14 @@ def rank(runs: Sequence[SavedRun]) -> Ranking:
         pairings=pairings,
         notices=(*_unmeasured(entries), *_notices(measured, kept)),
         official=_official(kept, order) if human else (),
-        published=PUBLISHED if human and len(common) == ITEMS else (),
+        published=PUBLISHED if human and all(map(_is_benchmark, kept.values())) else (),
     )
+
+
+def _is_benchmark(rows: Iterable[Result]) -> bool:
+    """Whether they are as many of each domain and difficulty as the benchmark has, which other suites have not."""
+    found = Counter((row.facts.domain, row.facts.difficulty) for row in rows)
+    return found == {(domain, level): n for domain, levels in STRATA.items() for level, n in levels.items()}
 
 
 def _entries(runs: Sequence[SavedRun]) -> dict[str, tuple[SavedRun, list[Result]]]:

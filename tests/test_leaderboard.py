@@ -15,6 +15,7 @@ from results import a_result, a_run
 from pytest_voicebench.__main__ import main
 from pytest_voicebench.conversation import AgentInfo
 from pytest_voicebench.official_card import OfficialCard, ToolSelection
+from pytest_voicebench.published import ITEMS, STRATA
 from pytest_voicebench.ranking import RankingRefused, rank, two_sided_p
 from pytest_voicebench.saved_run import load_run
 from pytest_voicebench.writers.leaderboard import markdown, page
@@ -140,11 +141,20 @@ def card():
 
 
 def test_published_rows_stand_beside_human_speech_alone(tmp_path):
-    human = saved(tmp_path, "a", range(40), n=100, stimulus="human")
-    human = replace(human, results=tuple(replace(row, official=card()) for row in human.results))
+    other = saved(tmp_path, "o", range(40), n=100, stimulus="human")
+    other = replace(other, results=tuple(replace(row, official=card()) for row in other.results))
+    assert rank([other]).published == ()  # a hundred items, and not those
+    strata = [(name, level) for name, levels in STRATA.items() for level, n in levels.items() for _ in range(n)]
+    facts = [
+        replace(row.facts, domain=name, difficulty=level)
+        for row, (name, level) in zip(other.results, strata, strict=True)
+    ]
+    rows = [replace(row, facts=fact) for row, fact in zip(other.results, facts, strict=True)]
+    human = replace(other, results=tuple(rows))
     found = rank([human])
     assert (len(found.published), found.official[0].passed, found.official[0].items) == (6, 100, 100)
     assert "GPT-Realtime" in markdown(found)
+    assert sum(n for levels in STRATA.values() for n in levels.values()) == ITEMS
     part = rank([replace(human, results=human.results[:99])])
     assert (part.published, len(part.official)) == ((), 1)
     synthetic = rank([saved(tmp_path, "b", range(9))])

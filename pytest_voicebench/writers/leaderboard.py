@@ -36,7 +36,8 @@ class _Table:
 
 def markdown(ranking: Ranking) -> str:
     """Tables with notices above them; what others wrote is made harmless for Markdown and HTML."""
-    lines = [f"# {escaped(_title(ranking))}", "", *(f"- {escaped(text, LONGEST_NOTICE)}" for text in _notices(ranking)), ""]
+    notices = (f"- {escaped(text, LONGEST_NOTICE)}" for text in _notices(ranking))
+    lines = [f"# {escaped(_title(ranking))}", "", *notices, ""]
     for table in _tables(ranking):
         lines += [f"## {table.title}", "", _row(table.head), _row(["---"] * len(table.head))]
         lines += [_row([escaped(cell, LONGEST_CELL) for cell in row]) for row in table.rows]

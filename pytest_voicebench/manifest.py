@@ -19,6 +19,9 @@ Json = Any
 
 MANIFEST_NAME = "manifest.json"
 MANIFEST_VERSION = 1
+PART = ("ended_at", "command", "packages", "commit", "machine", "load", "lateness", "parts")
+"""What a merged run keeps of the manifests of the runs it was made from; all else they must have in common."""
+
 SCHEMA_PATH = Path(__file__).parent / "schemas" / "manifest.schema.json"
 
 
@@ -53,7 +56,8 @@ class Manifest:
     is the head of the run as summary.json has it too: name, start, rules, workers, versions of what scores rest on,
     hashes of suites, settings given, prices. `packages` are the versions of the other dependencies. `command` are the
     words behind `pytest`, secrets and patterns masked, None where no pytest ran. `commit` is that of the repository
-    of the suites. `machine` and `load` are None where no conversation was held.
+    of the suites. `machine` and `load` are None where no conversation was held. `parts` are, of a run put together from
+    others, the PART fields of their own manifests by run; what is None or empty in the whole stands there.
     """
 
     schema_version: int
@@ -69,6 +73,7 @@ class Manifest:
     machine: Machine | None
     load: Load | None
     lateness: Lateness
+    parts: Mapping[str, Json]
 
 
 def manifest_of(
@@ -81,6 +86,7 @@ def manifest_of(
     machine: Machine | None = None,
     load: Load | None = None,
     ended_at: str | None = None,
+    parts: Mapping[str, Json] | None = None,
 ) -> Manifest:
     """The manifest of a run with this plan and, as far as it got, these results. Equal runs have equal ones."""
     rows = {row.item_id: row for row in (*plan.items, *results)}
@@ -98,7 +104,32 @@ def manifest_of(
         machine=machine,
         load=load,
         lateness=_lateness(results),
+        parts=dict(parts or {}),
     )
+
+
+def merged_manifest(plan: Plan, results: Sequence[Result], folders: Iterable[Path]) -> Manifest:
+    """The manifest of a run put together from those in the folders: it ended with the last, and says of each how it
+    was held. The commit and the packages are the whole's where all have the same."""
+    parts = {folder.name: part for folder in folders if (part := _part(folder))}
+    commits = {part.get("commit") for part in parts.values()}
+    packages = [part.get("packages") or {} for part in parts.values()]
+    return manifest_of(
+        plan,
+        results,
+        packages=packages[0] if packages and all(found == packages[0] for found in packages) else None,
+        commit=commits.pop() if len(commits) == 1 else None,
+        ended_at=max(
+            (part["ended_at"] for part in parts.values() if isinstance(part.get("ended_at"), str)), default=None
+        ),
+        parts=parts,
+    )
+
+
+def _part(run_folder: Path) -> dict[str, Json]:
+    """Those fields of a run's manifest; nothing where it has none, or one that is no object."""
+    data = _read(run_folder)
+    return {name: data[name] for name in PART if name in data}
 
 
 def write_manifest(run_folder: Path, manifest: Manifest) -> None:
@@ -108,13 +139,17 @@ def write_manifest(run_folder: Path, manifest: Manifest) -> None:
 
 def ended_at(run_folder: Path) -> str | None:
     """When the run in a folder ended, as its manifest says; None where it does not, or there is none."""
+    found = _read(run_folder).get("ended_at")
+    return found if isinstance(found, str) else None
+
+
+def _read(run_folder: Path) -> dict[str, Json]:
     path = run_folder / MANIFEST_NAME
     try:
         data = parse_text(read_file(path), where=str(path))
     except (OSError, CodecError):
-        return None
-    found = data.get("ended_at") if isinstance(data, dict) else None
-    return found if isinstance(found, str) else None
+        return {}
+    return data if isinstance(data, dict) else {}
 
 
 def manifest_bytes(manifest: Manifest) -> bytes:

@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element
 from pytest_voicebench.files import link_or_copy
 from pytest_voicebench.judgement import Judgement
 from pytest_voicebench.judgement_files import write_judgements
-from pytest_voicebench.manifest import manifest_of, write_manifest
+from pytest_voicebench.manifest import merged_manifest, write_manifest
 from pytest_voicebench.plan import Plan, write_plan
 from pytest_voicebench.result import Result
 from pytest_voicebench.result_files import ITEMS_NAME, RunUnreadable, folder_of, save_result
@@ -61,7 +61,8 @@ def write_merged(parts: Parts, out: Path) -> SavedRun:
     summary = merged.summary()
     write_summary(out, summary)
     write_markdown(out, summary, merged.results)
-    write_manifest(out, manifest_of(merged.plan, merged.results))
+    folders = dict.fromkeys(run.folder for _, run in parts.rows)
+    write_manifest(out, merged_manifest(merged.plan, merged.results, folders))
     write_junit(out / JUNIT_NAME, merged.results, summary, parts.cases)
     return merged
 

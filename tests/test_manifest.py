@@ -17,7 +17,7 @@ from suites_for_pytest import PASSING, latest_run, run_apart, scenario_yaml, sum
 
 from pytest_voicebench.conversation import AgentInfo, Delivery
 from pytest_voicebench.machine import Load, Machine, git_commit
-from pytest_voicebench.manifest import SCHEMA_PATH, manifest_bytes, manifest_of
+from pytest_voicebench.manifest import SCHEMA_PATH, manifest_bytes, manifest_of, merged_manifest, write_manifest
 from pytest_voicebench.plan import Plan, SuiteSource, mode_of
 from pytest_voicebench.plugin.manifest import masked
 from pytest_voicebench.writers.summary_json import manifest_schema
@@ -68,6 +68,30 @@ def test_its_published_schema_is_that_of_the_classes_and_it_fits(monkeypatch):
     check_golden(SCHEMA_PATH, json.dumps(manifest_schema(), indent=2).encode() + b"\n")
     for manifest in (a_manifest(), a_manifest(machine=None, load=None, command=None, commit=None)):
         jsonschema.validate(json.loads(manifest_bytes(manifest)), manifest_schema())
+
+
+def test_a_merged_run_says_how_each_of_its_parts_was_held(tmp_path):
+    ends = {"r1": "2026-11-30T10:00:00+00:00", "r2": "2026-11-30T11:00:00+00:00"}
+    for name, ended_at in ends.items():
+        (tmp_path / name).mkdir()
+        write_manifest(tmp_path / name, a_manifest(ended_at=ended_at, command=["suites/fdb3", name]))
+    (tmp_path / "bare").mkdir()
+    folders = [tmp_path / name for name in ("r1", "r2", "bare")]
+    whole = merged_manifest(Plan(collected=0, items=()), [], folders)
+    assert (whole.ended_at, whole.commit, whole.packages) == (ends["r2"], "abc", {"openai": "1.0"})
+    assert (whole.command, whole.machine, list(whole.parts)) == (None, None, ["r1", "r2"])
+    assert whole.parts["r1"]["command"] == ["suites/fdb3", "r1"]
+    assert whole.parts["r2"]["machine"]["cores"] == 2
+    jsonschema.validate(json.loads(manifest_bytes(whole)), manifest_schema())
+
+
+def test_what_differs_between_the_parts_is_told_of_the_parts_alone(tmp_path):
+    for name in ("r1", "r2"):
+        (tmp_path / name).mkdir()
+        write_manifest(tmp_path / name, a_manifest(commit=name, packages={"openai": name}))
+    whole = merged_manifest(Plan(collected=0, items=()), [], [tmp_path / "r1", tmp_path / "r2"])
+    assert (whole.commit, whole.packages) == (None, {})
+    assert [part["commit"] for part in whole.parts.values()] == ["r1", "r2"]
 
 
 def test_lateness_is_over_conversations_on_the_wall_clock_alone():

@@ -409,3 +409,13 @@ def test_the_figures_of_a_comparison_are_those_of_the_summaries_where_all_items_
         assert (row.before, row.after) == tuple(
             pytest.approx(getattr(summarize(rows).agents[0].overall, metric).value) for rows in (before, after)
         )
+
+
+def test_a_rerun_that_passed_laid_over_a_failure_is_said(tmp_path: Path) -> None:
+    before = [item(n, n != 3) for n in range(60)]
+    after = [item(n, n != 4) for n in range(60)]
+    after[3] = replace(item(3), attempts=("failed", "passed"))
+    after[4] = replace(after[4], attempts=("failed", "passed"))  # the first valid attempt counts: nothing was picked
+    after[5] = replace(item(5), attempts=("error", "passed"))
+    (caution,) = compared(tmp_path, before, after).cautions[-1:]
+    assert caution == f"after: 1 item failed before a rerun that passed was laid over: {after[3].item_id}"

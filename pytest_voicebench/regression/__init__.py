@@ -11,6 +11,7 @@ from pytest_voicebench.regression.metrics import Question, compared_metrics
 from pytest_voicebench.regression.pairs import Paired, pair_up
 from pytest_voicebench.result import Result
 from pytest_voicebench.saved_run import SavedRun
+from pytest_voicebench.some_names import some
 from pytest_voicebench.writers.comparison import difference_text
 
 __all__ = ["Question", "compare_with_baseline"]
@@ -39,7 +40,7 @@ def compare_with_baseline(before: SavedRun, after: SavedRun, questions: Sequence
         only_after=_ids(rows.only_after for rows in found),
         changed=_ids(rows.changed for rows in found),
         unmeasured=_ids(rows.unmeasured for rows in found),
-        cautions=(*_cautions(before, after, pairs), *_judges(before, after)),
+        cautions=(*_cautions(before, after, pairs), *_judges(before, after), *_picked(before), *_picked(after)),
     )
 
 
@@ -51,6 +52,14 @@ def _cautions(before: SavedRun, after: SavedRun, pairs: Sequence[tuple[Result, R
     for difference in differences_around(before, after, pairs):
         if not (bare and difference.name.startswith(("versions.", "rules."))):
             yield difference_text(difference, len(pairs))
+
+
+def _picked(run: SavedRun) -> Iterator[str]:
+    """A rerun laid over a failure, where it passed: of several tries the one that is liked is no measurement."""
+    picked = [row.item_id for row in run.results if row.outcome == "passed" and "failed" in row.attempts[:-1]]
+    if picked:
+        many = "item" if len(picked) == 1 else "items"
+        yield f"{run.name}: {len(picked)} {many} failed before a rerun that passed was laid over: {some(picked)}"
 
 
 def _ids(groups: Iterator[tuple[str, ...]]) -> tuple[str, ...]:

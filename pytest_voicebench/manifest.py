@@ -30,13 +30,17 @@ class Lateness:
     """How late blocks of the user's audio left, in seconds, over the `conversations` on the wall clock.
 
     `p99_median_s` and `p99_worst_s` are of the conversations' own 99th percentiles, `max_s` is the latest block of all;
-    None where no conversation was on the wall clock.
+    None where no conversation was on the wall clock. `read_p99_worst_s`: the worst conversation's 99th percentile of
+    how long what the agent sent waited to be read; `answer_max_s`: by how much the latest answer of ours left late for
+    that; None where no agent's line tells when its messages arrived.
     """
 
     conversations: int
     p99_median_s: float | None
     p99_worst_s: float | None
     max_s: float | None
+    read_p99_worst_s: float | None
+    answer_max_s: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,6 +196,8 @@ def _lateness(results: Sequence[Result]) -> Lateness:
         p99_median_s=quantile(p99s, 0.5),
         p99_worst_s=max(p99s, default=None),
         max_s=max((one.late_max_s for one in held if one.late_max_s is not None), default=None),
+        read_p99_worst_s=max((one.read_late_p99_s for one in held if one.read_late_p99_s is not None), default=None),
+        answer_max_s=max((one.answer_late_max_s for one in held if one.answer_late_max_s is not None), default=None),
     )
 
 

@@ -12,7 +12,9 @@ ScoreSet = Literal["voicebench", "official"]
 Verdict = Literal["match", "mismatch", "cannot_tell"]
 WrongCause = Literal["stale", "misheard", "invented", "other"]
 RollbackVerdict = Literal["held", "repaired", "stale", "no_call"]
-LatencyCause = Literal["interrupted", "no_reply", "censored", "late_blocks", "no_speech_detection", "no_user_end"]
+LatencyCause = Literal[
+    "interrupted", "no_reply", "censored", "late_blocks", "late_answers", "no_speech_detection", "no_user_end"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

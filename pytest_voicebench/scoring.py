@@ -17,7 +17,7 @@ from pytest_voicebench.metrics.turns import BACKCHANNEL_S, RESPONSE_TIMEOUT_S, g
 from pytest_voicebench.phrases import without_control_tokens
 from pytest_voicebench.scenario import Requirement, Scenario
 from pytest_voicebench.scorecard import Manners, Pair, Rollback, Scorecard, Times, TurnScore, WrongCause
-from pytest_voicebench.validity import LATE_P99_S, blocks_were_late
+from pytest_voicebench.validity import LATE_ANSWER_S, LATE_P99_S, answers_were_late, blocks_were_late
 
 SCORE_SET = "voicebench"
 SCORE_VERSION = 1
@@ -40,6 +40,7 @@ RULES: Mapping[str, str | float] = {
     "agent_backchannel_below_s": BACKCHANNEL_S,
     "response_timeout_s": RESPONSE_TIMEOUT_S,
     "late_blocks_p99_above_s": LATE_P99_S,
+    "late_answers_above_s": LATE_ANSWER_S,
     "tool_stall_above_s": TOOL_STALL_S,
     "audio_shorter_than_text_above_words_per_s": MOST_WORDS_PER_S,
     "premature_commit": "a counted call with all the arguments of a retracted entry, where nobody wants that value",
@@ -61,15 +62,15 @@ def score(scenario: Scenario, conversation: Conversation) -> Scorecard:
     rules, calls = rules_of(scenario), conversation.counted_calls
     pairs = with_causes(scenario, conversation, pair_calls(scenario.expect.calls, calls, rules), rules)
     turns = turn_scores(conversation)
-    late = blocks_were_late(conversation)
-    measured = times(conversation, turns, pairs, late=late)
+    late, late_answers = blocks_were_late(conversation), answers_were_late(conversation)
+    measured = times(conversation, turns, pairs, late=late, late_answers=late_answers)
     manners = _manners(scenario, conversation, turns, pairs)
     checks = _checks(scenario, conversation, pairs, manners)
     requirements = {r.text or r.name: _required(r, checks, measured) for r in scenario.expect.pass_requires}
     surplus, numbers = surplus_calls(pairs, len(calls)), call_scores(pairs, len(calls))
     tools_ok = not surplus and all(p.actual is not None for p in pairs)
     args_ok = all(p.matches for p in pairs)
-    rollback = rollbacks(scenario, conversation, pairs, rules, late=late)
+    rollback = rollbacks(scenario, conversation, pairs, rules, late=late or late_answers)
     gating = {r.name for r in scenario.expect.pass_requires}
     return Scorecard(
         score_set="voicebench",
@@ -198,6 +199,8 @@ def _notes(
         found.append("truncated")
     if _has_lost_sound(conversation):
         found.append("audio_shorter_than_text")
+    if answers_were_late(conversation):
+        found.append("late_answers")
     if any(_stalled(c) for c in conversation.calls):
         found.append("tool_stall")
     return tuple(dict.fromkeys(found))

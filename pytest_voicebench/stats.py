@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 Z_95 = 1.959963984540054
 """The 97.5 % point of the standard normal distribution."""
@@ -106,3 +108,33 @@ def pass_at(n: int, passed: int, k: int) -> float:
 def _check_trials(n: int, passed: int, k: int) -> None:
     if not (0 <= passed <= n and 1 <= k <= n):
         raise ValueError(f"{passed} of {n} trials passed, of which {k} are drawn: not possible")
+
+
+class Waits:
+    """Counts seconds in bins of 0.1 ms, so that any number of them takes 80 kB; those above 1 s share the last bin."""
+
+    def __init__(self) -> None:
+        self._bins = array("L", bytes(array("L").itemsize * (_LONGEST_BIN + 1)))
+        self._count = 0
+        self._longest_s = 0.0
+
+    def add(self, seconds: float) -> None:
+        """Count one; less than nothing is nothing."""
+        self._bins[max(0, min(_LONGEST_BIN, round(seconds / _BIN_S)))] += 1
+        self._count += 1
+        self._longest_s = max(self._longest_s, seconds)
+
+    def at_most(self, share: float) -> float | None:
+        """The least time within which that share of them lies (nearest rank, to 0.1 ms); None without any.
+
+        In the last bin that is the longest one.
+        """
+        if not self._count:
+            return None
+        wanted = max(1, math.ceil(share * self._count))
+        place = next(n for n, seen in enumerate(accumulate(self._bins)) if seen >= wanted)
+        return round(self._longest_s, 6) if place == _LONGEST_BIN else round(place * _BIN_S, 4)
+
+
+_BIN_S = 1e-4
+_LONGEST_BIN = 10_000

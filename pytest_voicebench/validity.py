@@ -8,6 +8,10 @@ from pytest_voicebench.scenario import Scenario
 LATE_P99_S = 0.020
 """Blocks later than this at the 99th percentile: latencies of this conversation are not measured."""
 
+LATE_ANSWER_S = 0.020
+"""A result or a played position that leaves later than this, because what it answers waited to be read: what the agent
+did after that answer is not measured."""
+
 CALL_BEFORE_START_S = 0.5
 CALL_AFTER_END_S = 60.0
 """A call outside [-0.5 s, duration + 60 s] was timed by another clock."""
@@ -39,6 +43,12 @@ def blocks_were_late(conversation: Conversation) -> bool:
     only where the agent waits inside send()."""
     late = conversation.delivery.late_p99_s
     return late is not None and late > LATE_P99_S
+
+
+def answers_were_late(conversation: Conversation) -> bool:
+    """Whether an answer of ours left so late, by our own reading, that times of what followed it cannot be trusted."""
+    late = conversation.delivery.answer_late_max_s
+    return late is not None and late > LATE_ANSWER_S
 
 
 def _undelivered(conversation: Conversation) -> list[str]:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from websockets.asyncio.server import serve
 
 from pytest_voicebench.agents.arriving import MOST_FRAMES
-from pytest_voicebench.agents.protocol import PlaybackClear, ToolCall, Transcript
+from pytest_voicebench.agents.protocol import PlaybackClear, ToolCall, Transcript, TurnEnd
 from pytest_voicebench.agents.wire import open_wire
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio import RATE_HZ
 from pytest_voicebench.conversation import to_ticks
+from pytest_voicebench.validity import answers_were_late
 from tests import stage
 from tests.scripted import Scripted, ScriptedLine, sound
 from tests.stage import hold
@@ -62,6 +64,37 @@ def test_a_clear_that_waited_cuts_what_was_to_play_after_it_arrived(tmp_path):
         (to_ticks(7.5), to_ticks(1.0)),
     ]
     assert agent.cuts == [("item", 1.0)]
+
+
+CALL = ToolCall(call_id="c1", name="search_flights", arguments={"destination": "Milan", "date": "2026-06-03"})
+
+
+def test_how_long_messages_waited_to_be_read_is_kept(tmp_path):
+    talk = hold(stage.scenario(tmp_path), Delayed([(6.0, CALL), (7.0, sound(1.0))]))
+    assert (talk.delivery.read_late_p99_s, talk.delivery.answer_late_max_s) == (0.25, 0.25)
+    assert answers_were_late(talk)
+
+
+def test_what_nobody_answered_makes_no_answer_late(tmp_path):
+    talk = hold(stage.scenario(tmp_path), Delayed([(6.0, sound(1.0)), (7.5, PlaybackClear())]))  # nothing to drop
+    assert (talk.delivery.read_late_p99_s, talk.delivery.answer_late_max_s) == (0.25, None)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        [(6.0, sound(2.0)), (7.0, PlaybackClear())],  # a played position
+        [(6.0, replace(CALL, response_id="r1")), (6.5, TurnEnd(response_id="r1"))],  # results, when all are there
+    ],
+)
+def test_an_answer_leaves_as_late_as_what_it_answers_was_read(tmp_path, script):
+    talk = hold(stage.scenario(tmp_path), Delayed(script))
+    assert talk.delivery.answer_late_max_s == 0.25
+
+
+def test_a_line_that_says_nothing_of_arrivals_has_no_waits(tmp_path):
+    talk = hold(stage.scenario(tmp_path), Scripted([(6.0, CALL), (7.0, sound(1.0))]))
+    assert (talk.delivery.read_late_p99_s, talk.delivery.answer_late_max_s) == (None, None)
 
 
 def test_no_event_happens_before_the_conversation_or_after_now(tmp_path):

@@ -53,6 +53,24 @@ def line(name, scene, of_scene):
             "works",
             "blocks 1.2 ms late",
         ),
+        (
+            "pacing",
+            "request",
+            held(delivery=Delivery(planned_blocks=9, sent_blocks=9, late_p99_s=0.0012, read_late_p99_s=0.0004)),
+            "works",
+            "messages read 0.4 ms late",
+        ),
+        (
+            "pacing",
+            "request",
+            held(
+                delivery=Delivery(
+                    planned_blocks=9, sent_blocks=9, late_p99_s=0.001, read_late_p99_s=0.01, answer_late_max_s=0.0301
+                )
+            ),
+            "fails",
+            "an answer left 30.1 ms late; 20 are allowed",
+        ),
         ("one turn", "request", held(agent_speech=(span(10.8, 12),)), "works", "spoke 0.80 s after the user's end"),
         ("one turn", "request", held(agent_speech=(span(1, 2),)), "fails", "no speech was heard after"),
         ("tool round trip", "request", held(calls=()), "fails", "no call was answered; calls: none"),

@@ -34,7 +34,15 @@ MACHINE = Machine(cores=2, memory_bytes=8_000_000_000, system="Linux", release="
 
 
 def delivery(p99_s, max_s):
-    return Delivery(planned_blocks=9, sent_blocks=9, late_p50_s=0.0, late_p99_s=p99_s, late_max_s=max_s)
+    return Delivery(
+        planned_blocks=9,
+        sent_blocks=9,
+        late_p50_s=0.0,
+        late_p99_s=p99_s,
+        late_max_s=max_s,
+        read_late_p99_s=p99_s and 2 * p99_s,
+        answer_late_max_s=max_s and 2 * max_s,
+    )
 
 
 def a_manifest(**changes):
@@ -97,6 +105,7 @@ def test_what_differs_between_the_parts_is_told_of_the_parts_alone(tmp_path):
 def test_lateness_is_over_conversations_on_the_wall_clock_alone():
     late = a_manifest().lateness
     assert (late.conversations, late.p99_median_s, late.p99_worst_s, late.max_s) == (3, 0.002, 0.003, 0.03)
+    assert (late.read_p99_worst_s, late.answer_max_s) == (0.006, 0.06)
     nobody = manifest_of(Plan(collected=0, items=()), [a_result(delivery=delivery(None, None))])
     assert (nobody.lateness.conversations, nobody.lateness.p99_worst_s) == (0, None)
 

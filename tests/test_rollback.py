@@ -140,10 +140,12 @@ def test_without_a_place_for_the_correction_nothing_is_said_about_time(words: An
     assert "the correction was heard," not in rollback_sentence(found).replace(UNPLACED, "")
 
 
-def test_late_blocks_take_the_latency_and_leave_the_rest() -> None:
+def test_late_blocks_and_late_answers_take_the_latency_and_leave_the_rest() -> None:
     late = Delivery(planned_blocks=9, sent_blocks=9, late_p99_s=0.5)
-    found = only(weather(5, "Rome"), weather(8, "Oslo"), delivery=late)
-    assert story(found) == ("repaired", ((0, False),), 1, None)
+    late_answer = Delivery(planned_blocks=9, sent_blocks=9, late_p99_s=0.0, answer_late_max_s=0.5)
+    for delivery in (late, late_answer):
+        found = only(weather(5, "Rome"), weather(8, "Oslo"), delivery=delivery)
+        assert story(found) == ("repaired", ((0, False),), 1, None)
 
 
 def test_the_correction_may_come_in_a_later_turn() -> None:

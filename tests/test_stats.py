@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_voicebench.stats import mean, quantile, stdev, wilson_interval
+from pytest_voicebench.stats import Waits, mean, quantile, stdev, wilson_interval
 
 FLOATS = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30)
 
@@ -72,3 +74,32 @@ def test_quantiles_grow_from_least_to_greatest(values: list[float]) -> None:
     found = [quantile(values, q / 10) for q in range(11)]
     assert found == sorted(found)  # type: ignore[type-var]
     assert (found[0], found[-1]) == (min(values), max(values))
+
+
+def waits(*seconds: float) -> Waits:
+    found = Waits()
+    for one in seconds:
+        found.add(one)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("seconds", "p99"),
+    [
+        ([], None),
+        ([0.0], 0.0),
+        ([-1.0], 0.0),
+        ([0.0123], 0.0123),
+        ([0.001] * 99 + [0.9], 0.001),
+        ([0.001] * 98 + [0.5, 0.9], 0.5),
+        ([0.001] * 9 + [7.25], 7.25),  # longer than the bins reach: the longest
+    ],
+)
+def test_waits_know_the_time_within_which_a_share_of_them_lies(seconds: list[float], p99: float | None) -> None:
+    assert waits(*seconds).at_most(0.99) == p99
+
+
+@given(seconds=st.lists(st.floats(0, 0.99), min_size=1, max_size=60), share=st.floats(0.01, 1.0))
+def test_waits_are_told_to_a_tenth_of_a_millisecond(seconds: list[float], share: float) -> None:
+    rank = max(1, math.ceil(share * len(seconds)))
+    assert waits(*seconds).at_most(share) == pytest.approx(sorted(seconds)[rank - 1], abs=0.6e-4)

@@ -149,6 +149,33 @@ def test_late_blocks_make_latencies_unmeasured_but_not_the_rest() -> None:
     assert judged(call("ping", 11.0), delivery=on_time).times.first_response_latency_s == 2.0
 
 
+LATE_ANSWER = Delivery(planned_blocks=500, sent_blocks=500, read_late_p99_s=0.001, answer_late_max_s=0.3)
+
+
+def test_a_late_answer_costs_the_times_of_what_followed_it() -> None:
+    """A call at 11.0 s, answered at 11.3 s by our own lateness; the reply is heard from 12.0 s on."""
+    found = judged(call("ping", 11.0, answered_s=11.3), delivery=LATE_ANSWER)
+    assert (found.times.first_response_latency_s, found.times.task_completion_latency_s) == (None, None)
+    assert (found.times.tool_call_latency_s, found.times.cause) == (1.0, "late_answers")
+    assert "late_answers" in found.notes
+    assert found.passed
+
+
+def test_a_reply_before_the_late_answer_keeps_its_latency() -> None:
+    speech = [(10.5, 11.1), (12.0, 15.0)]
+    found = judged(call("ping", 11.0, answered_s=11.3), speech=speech, delivery=LATE_ANSWER)
+    assert (found.times.first_response_latency_s, found.times.task_completion_latency_s) == (0.5, None)
+    assert found.times.cause is None
+
+
+def test_turns_without_a_call_keep_their_latencies_beside_a_late_answer() -> None:
+    asked = [turn(1.0, 5.0, step=0), turn(10.0, 14.0, step=1)]
+    talk = conversation(
+        call("ping", 14.5, answered_s=15.0), turns=asked, speech=[(6.0, 9.0), (15.5, 18.0)], delivery=LATE_ANSWER
+    )
+    assert score(scenario(expected("ping"), turns=2), talk).times.first_response_latency_s == 1.0
+
+
 def test_task_completion_waits_for_the_last_result() -> None:
     """A filler at 10.2 s, results at 11.0 and 12.5 s: the answer is the onset at 13.0 s."""
     calls = [call("ping", 10.8, answered_s=11.0), call("ping", 11.5, answered_s=12.5)]

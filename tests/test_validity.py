@@ -9,7 +9,7 @@ from builders import call, conversation, expected, scenario, turn
 
 from pytest_voicebench.conversation import Conversation, Delivery
 from pytest_voicebench.scenario import Scenario, Step, Trigger
-from pytest_voicebench.validity import blocks_were_late, measurement_problems
+from pytest_voicebench.validity import answers_were_late, blocks_were_late, measurement_problems
 
 PING = scenario(expected("ping"))
 BARGE_IN = scenario(
@@ -73,3 +73,11 @@ def test_blocks_are_late_above_twenty_milliseconds(late_s: float | None, late: b
     """E13."""
     talk = conversation(delivery=Delivery(planned_blocks=1, sent_blocks=1, late_p99_s=late_s))
     assert blocks_were_late(talk) is late
+
+
+@pytest.mark.parametrize(("late_s", "late"), [(None, False), (0.0, False), (0.020, False), (0.0201, True), (3.0, True)])
+def test_answers_are_late_above_twenty_milliseconds_however_many_messages_were_not(
+    late_s: float | None, late: bool
+) -> None:
+    delivery = Delivery(planned_blocks=1, sent_blocks=1, read_late_p99_s=9.9, answer_late_max_s=late_s)
+    assert answers_were_late(conversation(delivery=delivery)) is late

@@ -27,11 +27,13 @@ MOST = 512
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
     """Some conversations at once. `late_p99_s` is the 99th percentile of a block's lateness, the worst conversation's;
-    `broken` says what kept one from being held."""
+    `read_late_p99_s` that of how long what the server sent waited to be read. `broken` says what kept one from being
+    held."""
 
     at_once: int
     late_p99_s: float | None
     late_max_s: float | None
+    read_late_p99_s: float | None = None
     broken: str | None = None
 
     @property
@@ -104,10 +106,12 @@ def _conversations(held: list[Future[Conversation]]) -> list[Conversation]:
 def _pace(number: int, held: list[Conversation]) -> Pace:
     broken = next((problem.message for conversation in held for problem in conversation.problems), None)
     p99 = [c.delivery.late_p99_s for c in held if c.delivery.late_p99_s is not None]
+    read = [c.delivery.read_late_p99_s for c in held if c.delivery.read_late_p99_s is not None]
     longest = [c.delivery.late_max_s for c in held if c.delivery.late_max_s is not None]
     return Pace(
         at_once=number,
         late_p99_s=max(p99, default=None),
         late_max_s=max(longest, default=None),
+        read_late_p99_s=max(read, default=None),
         broken=broken,
     )

@@ -139,6 +139,18 @@ COLUMNS: tuple[Column, ...] = (
         meaning="how late blocks of the user's audio left",
         find=lambda r: r.delivery and r.delivery.late_p99_s,
     ),
+    Column(
+        name="read_late_p99_s",
+        kind="number",
+        meaning="how long what the agent sent waited to be read",
+        find=lambda r: r.delivery and r.delivery.read_late_p99_s,
+    ),
+    Column(
+        name="answer_late_max_s",
+        kind="number",
+        meaning="by how much the latest answer of ours left late for that",
+        find=lambda r: r.delivery and r.delivery.answer_late_max_s,
+    ),
     Column(name="usd", kind="number", meaning="what the sessions of all attempts cost", find=lambda r: r.usd),
     _text("transcript_source", "provider or recognised: whose words of the agent", lambda r: r.transcript_source),
     _text("withheld", "what the run did not keep: sound, text", lambda r: _listed(r.withheld)),

@@ -22,9 +22,9 @@ def rollbacks(
 ) -> tuple[Rollback, ...]:
     """One entry for each retraction of the scenario, in its order; definitions at `Rollback`.
 
-    `late`: the user's audio left late, so that no latency can be trusted. Where several expected calls could stand in
-    the retracted one's place, it is the one whose value the phrase `until` names, else the one that a premature commit
-    was counted for, else the first.
+    `late`: the user's audio or an answer of ours left late, so that no latency can be trusted. Where several expected
+    calls could stand in the retracted one's place, it is the one whose value the phrase `until` names, else the one
+    that a premature commit was counted for, else the first.
     """
     if not scenario.retracted:
         return ()

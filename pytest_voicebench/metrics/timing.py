@@ -12,20 +12,30 @@ from pytest_voicebench.stats import mean
 
 
 def times(
-    conversation: Conversation, turns: Sequence[TurnScore], pairs: Sequence[Pair], *, late: bool = False
+    conversation: Conversation,
+    turns: Sequence[TurnScore],
+    pairs: Sequence[Pair],
+    *,
+    late: bool = False,
+    late_answers: bool = False,
 ) -> Times:
-    """All that was measured in time. `late`: the user's audio left late, so that no latency can be trusted."""
+    """All that was measured in time. `late`: the user's audio left late, so that no latency can be trusted;
+    `late_answers`: some answer of ours did, so that none can that follows one."""
     cause = _blocking_cause(conversation, turns, late)
     depths = [t.interruption_depth_s for t in turns if t.interruption_depth_s is not None]
-    latencies = [] if cause else [t.latency_s for t in turns if t.latency_s is not None]
+    replies = {} if cause else {n: t.latency_s for n, t in enumerate(turns) if t.latency_s is not None}
+    spoilt = {n for n in replies if late_answers and _follows_an_answer(conversation, n, turns[n])}
+    latencies = [latency_s for n, latency_s in replies.items() if n not in spoilt]
     return Times(
         first_response_latency_s=mean(latencies),
         tool_call_latency_s=None if cause else tool_call_latency_s(conversation, turns),
-        task_completion_latency_s=None if cause else task_completion_latency_s(conversation, turns, pairs),
+        task_completion_latency_s=None
+        if cause or late_answers
+        else task_completion_latency_s(conversation, turns, pairs),
         user_end_s=turns[-1].end_s if turns else None,
         reply_start_s=turns[-1].reply_start_s if turns else None,
         interruption_depth_s=depths[0] if depths else None,
-        cause=cause or (None if latencies else _missing_cause(turns)),
+        cause=cause or (None if latencies else "late_answers" if spoilt else _missing_cause(turns)),
     )
 
 
@@ -41,6 +51,13 @@ def _missing_cause(turns: Sequence[TurnScore]) -> LatencyCause:
     if any(t.interruptions for t in turns):
         return "interrupted"
     return "censored" if turns[-1].censored else "no_reply"
+
+
+def _follows_an_answer(conversation: Conversation, place: int, turn: TurnScore) -> bool:
+    """Whether the reply to a turn came after the answer to a call that was made in it."""
+    answered = [c.answered_ticks for c in conversation.calls if turn_at(conversation.turns, c.at_ticks) == place]
+    until_s = turn.reply_start_s
+    return until_s is not None and any(at is not None and to_seconds(at) <= until_s for at in answered)
 
 
 def _timed_calls(conversation: Conversation) -> tuple[Call, ...]:

@@ -35,6 +35,7 @@ class Loudspeaker:
         self.end_ticks = 0
         """Where the queue ends: nothing plays at this tick or later."""
         self.clears_ticks: list[int] = []
+        """When something was dropped; a clear that met an empty queue took nothing from anybody."""
 
     def queue(self, item_id: str, samples: Samples, now_ticks: int) -> int:
         """Append a chunk that has just arrived; returns the tick at which it begins to play."""
@@ -52,9 +53,9 @@ class Loudspeaker:
 
     def clear(self, now_ticks: int) -> dict[str, int]:
         """Drop all that has not been heard; returns the heard ticks of each item that lost something, oldest first."""
-        self.clears_ticks.append(now_ticks)
         if now_ticks >= self.end_ticks:
             return {}
+        self.clears_ticks.append(now_ticks)
         self._track[now_ticks : self.end_ticks] = 0
         self.end_ticks = now_ticks
         cut: dict[str, int] = {}

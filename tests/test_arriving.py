@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from websockets.asyncio.server import serve
 
-from pytest_voicebench.agents.arriving import MOST_FRAMES
+from pytest_voicebench.agents.arriving import MOST_BYTES, MOST_FRAMES
 from pytest_voicebench.agents.protocol import PlaybackClear, ToolCall, Transcript, TurnEnd
 from pytest_voicebench.agents.wire import open_wire
 from pytest_voicebench.agents.wire_log import WireLog
@@ -154,3 +154,29 @@ def test_messages_that_lie_in_a_connection_are_read_in_order_and_at_the_time_at_
 def test_an_answer_that_comes_at_once_has_room():
     """Ten seconds of voice in pieces of 20 ms."""
     assert MOST_FRAMES > 10 / 0.02
+
+
+def test_a_server_that_sends_more_than_is_read_is_held_back_and_loses_nothing():
+    """Forty messages of 1 MiB, and one that is larger than all that may wait."""
+    sizes = [2**20] * 40 + [MOST_BYTES + 2**20] + [2**20] * 4
+
+    async def read():
+        async def say(socket):
+            for size in sizes:
+                await socket.send(json.dumps({"voice": "x" * size}))
+            await socket.wait_closed()
+
+        async with serve(say, "127.0.0.1", 0, compression=None) as server:
+            url = f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+            async with open_wire(url, log=WireLog(asyncio.get_running_loop().time)) as wire:
+                await asyncio.sleep(0.5)
+                waited = [wire._connection._waiting_bytes]
+                messages, found = wire.receive(), []
+                while len(found) < len(sizes):
+                    found.append(len((await anext(messages))["voice"]))
+                    waited.append(wire._connection._waiting_bytes)
+                return found, max(waited)
+
+    found, waited = asyncio.run(read())
+    assert found == sizes
+    assert waited <= 2 * MOST_BYTES + 2**21

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from datetime import date
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from pytest_voicebench.agents.checks import event_flaw
 from pytest_voicebench.agents.gemini_live import Gemini25, Gemini31, Gemini38
 from pytest_voicebench.agents.gemini_live.closing import told_end
+from pytest_voicebench.agents.gemini_live.line import LiveLine
 from pytest_voicebench.agents.gemini_live.messages import session_setup, tool_response
 from pytest_voicebench.agents.gemini_live.spelling import camel_cased, seconds
 from pytest_voicebench.agents.gemini_live.state import SessionState
@@ -31,6 +33,7 @@ from pytest_voicebench.agents.protocol import (
     Usage,
 )
 from pytest_voicebench.agents.wire import WireBroken
+from pytest_voicebench.agents.wire_log import WireLog
 from tests.servers.gemini_script import snake
 from tests.stage import TOOLS
 
@@ -436,3 +439,37 @@ def test_what_is_asked_of_a_model_is_in_the_report():
         "blocking",
         "only_activity",
     )
+
+
+class LateWire:
+    """Messages with the times at which they arrived, all read at once and much later."""
+
+    def __init__(self, *messages):
+        self._messages = messages
+        self.arrived_s = None
+
+    def now_s(self):
+        return self.arrived_s
+
+    async def receive(self):
+        for arrived_s, message in self._messages:
+            self.arrived_s = arrived_s
+            yield message
+
+
+@pytest.mark.parametrize(("interrupted_s", "cleared"), [(1.5, True), (2.5, False)])
+def test_what_plays_is_told_by_when_messages_arrived_and_not_by_when_they_are_read(interrupted_s, cleared):
+    """One second of sound arrives at 1.0 s."""
+    second = base64.b64encode(bytes(2 * 24_000)).decode()
+    part = {"inlineData": {"data": second, "mimeType": "audio/pcm;rate=24000"}}
+    sound = {"serverContent": {"modelTurn": {"parts": [part]}}}
+    wire = LateWire((1.0, sound), (interrupted_s, {"serverContent": {"interrupted": True}}))
+
+    async def events():
+        log = WireLog(lambda: 1000.0)
+        line = LiveLine(wire, asked=Gemini25(url=LOCAL).asked(), log=log, reopen=lambda _: None)
+        return [event async for event in line.receive()]
+
+    found = asyncio.run(events())
+    assert any(isinstance(event, AgentAudio) for event in found)
+    assert any(isinstance(event, PlaybackClear) for event in found) is cleared

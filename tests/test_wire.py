@@ -63,6 +63,8 @@ def test_a_refused_handshake_has_a_kind_and_says_when_to_come_back(status, kind)
         ([("Retry-After", "7"), ("Retry-After", "7")], 7.0),
         ([("retry-after", "3")], 3.0),
         ([("Retry-After", "²")], None),
+        ([("Retry-After", "Wed, 21 Oct 2015 07:28:00 GMT")], 0.0),  # has passed
+        ([("Retry-After", "some day, GMT")], None),
     ],
 )
 def test_an_odd_retry_after_does_not_break_the_refusal(headers, after_s):

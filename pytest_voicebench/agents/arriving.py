@@ -14,6 +14,9 @@ MOST_FRAMES = 1024
 The library's 16 are less than one answer of a server that sends faster than real time.
 """
 
+MOST_BYTES = 4 * 2**20
+"""So many bytes of whole messages may wait, besides one that is larger: 60 s of sound in base64 are 3.8 MB."""
+
 _OF_MESSAGES = (Opcode.TEXT, Opcode.BINARY, Opcode.CONT)
 
 
@@ -22,15 +25,39 @@ class ArrivingConnection(ClientConnection):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self._arrivals_s: deque[float] = deque()
+        self._arrivals: deque[tuple[float, int]] = deque()
+        self._begun_bytes = 0  # of a message that has not come to its end
+        self._waiting_bytes = 0
+        self._held_back = False
 
     def process_event(self, event: Any) -> None:
         """Called by the library as soon as a frame is complete."""
-        if isinstance(event, Frame) and event.fin and event.opcode in _OF_MESSAGES:
-            self._arrivals_s.append(self.loop.time())
+        if isinstance(event, Frame) and event.opcode in _OF_MESSAGES:
+            self._begun_bytes += len(event.data)
+            if event.fin:
+                self._arrivals.append((self.loop.time(), self._begun_bytes))
+                self._waiting_bytes, self._begun_bytes = self._waiting_bytes + self._begun_bytes, 0
         super().process_event(event)
+        self._hold_back()
 
     async def arrived(self) -> tuple[str | bytes, float]:
         """The next message and when it came. Raises ConnectionClosed."""
         message = await self.recv()
-        return message, self._arrivals_s.popleft()
+        arrived_s, size = self._arrivals.popleft()
+        self._waiting_bytes -= size
+        self._hold_back()
+        return message, arrived_s
+
+    def _hold_back(self) -> None:
+        """Take nothing more in while too much waits: the server waits too, and nothing is lost.
+
+        Only whole messages count, so that there is always one to read. The library holds back by the number of frames,
+        and may take in again what we would not.
+        """
+        if self._waiting_bytes > MOST_BYTES:
+            self._held_back = True
+            self.transport.pause_reading()
+        elif self._held_back:
+            self._held_back = False
+            if not self.recv_messages.paused:
+                self.transport.resume_reading()

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import socket
 import ssl
+import time
 from collections.abc import Mapping
+from datetime import UTC
+from email.utils import parsedate_to_datetime
 from typing import Literal
 
 from pytest_voicebench.agents.credentials import Secret
@@ -39,10 +42,20 @@ def status_refusal(
         kind, meaning = "server_error", "the server failed"
     else:
         meaning = "not found: is the model or the path right?" if status == 404 else "refused"
-    after = headers.get("Retry-After", "")
     told = short(secret.scrub(told) if secret else told)
     text = f"{where}: HTTP {status}, {meaning}" + (f" ({told})" if told else "")
-    return Unreachable(kind, text, float(after) if after.isascii() and after.isdecimal() else None)
+    return Unreachable(kind, text, _retry_after_s(headers.get("Retry-After", "")))
+
+
+def _retry_after_s(text: str) -> float | None:
+    """Seconds, or those until a date (RFC 9110, 10.2.3), 0 for one that has passed; None for anything else."""
+    if text.isascii() and text.isdecimal():
+        return float(text)
+    try:
+        until = parsedate_to_datetime(text) if text.endswith(" GMT") else None
+    except ValueError:
+        until = None
+    return None if until is None else max(0.0, until.replace(tzinfo=UTC).timestamp() - time.time())
 
 
 def connection_refusal(error: BaseException, where: str) -> Unreachable | None:

@@ -13,7 +13,6 @@ from pytest_voicebench.agents.credentials import Secret, Unrevealing, find_key, 
 from pytest_voicebench.agents.gemini_live.line import LiveLine
 from pytest_voicebench.agents.gemini_live.messages import Asked, session_setup
 from pytest_voicebench.agents.gemini_live.models import GEMINI_2_5, GEMINI_3_1, GEMINI_3_8, Calling, Generation
-from pytest_voicebench.agents.gemini_live.state import SessionState
 from pytest_voicebench.agents.protocol import Line, Setup
 from pytest_voicebench.agents.wire import Wire, is_private, open_wire, url_flaw
 from pytest_voicebench.agents.wire_log import WireLog
@@ -136,8 +135,8 @@ class GeminiLive(Unrevealing):
 
     @asynccontextmanager
     async def _open(self, setup: Setup) -> AsyncIterator[Line]:
-        now_s, asked = asyncio.get_running_loop().time, self.asked()
-        log = setup.log or WireLog(now_s)
+        asked = self.asked()
+        log = setup.log or WireLog(asyncio.get_running_loop().time)
 
         @asynccontextmanager
         async def socket(handle: str | None) -> AsyncIterator[Wire]:
@@ -148,8 +147,7 @@ class GeminiLive(Unrevealing):
                 yield wire
 
         async with socket(None) as wire:
-            state = SessionState(now_s=now_s, calling=asked.calling)
-            line = LiveLine(wire, state, asked=asked, log=log, reopen=socket)
+            line = LiveLine(wire, asked=asked, log=log, reopen=socket)
             try:
                 yield line
             finally:

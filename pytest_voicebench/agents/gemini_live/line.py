@@ -36,9 +36,9 @@ class LiveLine:
     opens, what is to be sent waits, and follows in order: every block goes to exactly one socket.
     """
 
-    def __init__(self, wire: Wire, state: SessionState, *, asked: Asked, log: WireLog, reopen: Reopen) -> None:
+    def __init__(self, wire: Wire, *, asked: Asked, log: WireLog, reopen: Reopen) -> None:
         self._wire = self._read = wire
-        self._state = state
+        self._state = SessionState(now_s=lambda: self._read.now_s(), calling=asked.calling)
         self._asked = asked
         self._log = log
         self._reopen = reopen

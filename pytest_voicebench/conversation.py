@@ -248,11 +248,11 @@ class Conversation:
 
     `agent_speech` is None until speech was detected. `recording` is saved as audio.flac (user left, agent right),
     `wire_events` (one JSON object a line) as events.jsonl, everything else as conversation.json. `warnings` are remarks
-    on the user's recordings, one line each. `session_s`: seconds from the connection until it was closed, which some
-    providers charge; None on the virtual clock, and where there was no connection. `reported` is given where the
-    conversation was held by somebody else's scripts and imported. `words_dropped` counts the words that a recogniser
-    put where no speech is; None where none listened. `withheld`: no recording was saved, or text that scores
-    may rest on was replaced.
+    on the user's recordings, and on sound of the agent's that was not kept, one line each. `session_s`: seconds from
+    the connection until it was closed, which some providers charge; None on the virtual clock, and where there was no
+    connection. `reported` is given where the conversation was held by somebody else's scripts and imported.
+    `words_dropped` counts the words that a recogniser put where no speech is; None where none listened. `withheld`: no
+    recording was saved, or text that scores may rest on was replaced.
     """
 
     item_id: str

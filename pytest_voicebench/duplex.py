@@ -19,7 +19,7 @@ from pytest_voicebench.audio_files import AudioError
 from pytest_voicebench.clock import Clock, Ticker
 from pytest_voicebench.connecting import CONNECT_TIMEOUT_S, connected
 from pytest_voicebench.conversation import Conversation, Delivery, EndReason, Recording, to_seconds, to_ticks
-from pytest_voicebench.playback import Listener
+from pytest_voicebench.playback import Listener, Loudspeaker
 from pytest_voicebench.scenario import Scenario, Step
 from pytest_voicebench.steps import StepView, steps_of
 from pytest_voicebench.toolbox import Toolbox
@@ -78,7 +78,9 @@ class _Duplex:
         self.log = WireLog(asyncio.get_running_loop().time)
         self.toolbox = Toolbox(scenario.suite.tools, scenario.suite.folder)
         self.state_sha256_before = self.toolbox.state_sha256()
-        self.side = AgentSide(toolbox=self.toolbox, clock=self.clock)
+        self.most_ticks = to_ticks(scenario.max_duration_s or scenario.suite.max_duration_s)
+        loudspeaker = Loudspeaker(self.most_ticks)
+        self.side = AgentSide(toolbox=self.toolbox, clock=self.clock, loudspeaker=loudspeaker)
         self.listener = Listener()
         self.user = User(input_hz=agent.info.input_hz, tone=first_tone(scenario))
         self.view = StepView(scenario=scenario)
@@ -86,7 +88,6 @@ class _Duplex:
         self.next_step: asyncio.Task[Step | None] | None = None
         self.ended: EndReason = "problem"
         self.duration_ticks = 0
-        self.most_ticks = to_ticks(scenario.max_duration_s or scenario.suite.max_duration_s)
         self.settle_ticks = to_ticks(scenario.suite.settle_s)
         self.sent_blocks = 0
         self.asked_ticks = 0
@@ -307,7 +308,7 @@ class _Duplex:
             clears_ticks=tuple(side.loudspeaker.clears_ticks),
             delivery=self._delivery(),
             problems=tuple(side.problems),
-            warnings=self.warnings,
+            warnings=(*self.warnings, *self._unheard()),
             usage=side.usage,
             session_s=self.session_s,
             state=self.toolbox.snapshot(),
@@ -316,6 +317,12 @@ class _Duplex:
             wire_events=self.log.lines(self.clock.zero_s),
             recording=Recording(user=self.user.track(duration), agent=side.loudspeaker.track(duration)),
         )
+
+    def _unheard(self) -> tuple[str, ...]:
+        """A remark where sound was left out that could only have played after the end."""
+        beyond_s = to_seconds(self.side.loudspeaker.beyond_ticks)
+        told = f"{beyond_s:.1f} s of the agent's sound would have played after max_duration_s, and were not kept"
+        return (told,) if beyond_s else ()
 
     def _delivery(self) -> Delivery:
         """Blocks that hold the user's speech, and how many left; how late they left.

@@ -26,10 +26,12 @@ class Loudspeaker:
     """Plays chunks one after another on the conversation's timeline (design section 7).
 
     A chunk starts at max(its arrival, the end of what is queued); a late chunk leaves silence. A clear at t removes
-    every sample that would play at t or later. Samples are int16 at 24 kHz.
+    every sample that would play at t or later. Samples are int16 at 24 kHz. What would play at `most_ticks` or later,
+    when the conversation is over at the latest, is counted and not kept.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most_ticks: int | None = None) -> None:
+        self._most_ticks = most_ticks
         self._track: Samples = np.zeros(_GROWTH_TICKS, np.int16)
         self._chunks: list[_Queued] = []
         self.end_ticks = 0
@@ -42,14 +44,34 @@ class Loudspeaker:
         start = max(now_ticks, self.end_ticks)
         if len(samples):
             self.end_ticks = start + len(samples)
-            self._grow(self.end_ticks)
-            self._track[start : self.end_ticks] = samples
-            self._chunks.append(_Queued(item_id, now_ticks, start, len(samples), len(samples)))
+            self.rewrite(start, samples)
+            if not self._lengthens(item_id, start, len(samples)):
+                self._chunks.append(_Queued(item_id, now_ticks, start, len(samples), len(samples)))
         return start
+
+    def _lengthens(self, item_id: str, start_ticks: int, length_ticks: int) -> bool:
+        """Add to the latest chunk what follows it where nothing is kept: hours of sound are not as many rows."""
+        last = self._chunks[-1] if self._chunks else None
+        if last is None or self._most_ticks is None or last.start_ticks < self._most_ticks:
+            return False
+        if last.item_id != item_id or last.start_ticks + last.heard_ticks != start_ticks:
+            return False
+        last.length_ticks += length_ticks
+        last.heard_ticks += length_ticks
+        return True
+
+    @property
+    def beyond_ticks(self) -> int:
+        """How much of what is queued would play when the conversation is over at the latest."""
+        return 0 if self._most_ticks is None else max(0, self.end_ticks - self._most_ticks)
 
     def rewrite(self, start_ticks: int, samples: Samples) -> None:
         """Put better samples in the place of queued ones; nothing is queued by it."""
-        self._track[start_ticks : start_ticks + len(samples)] = samples
+        end = start_ticks + len(samples)
+        kept = end if self._most_ticks is None else min(end, self._most_ticks)
+        if start_ticks < kept:
+            self._grow(kept)
+            self._track[start_ticks:kept] = samples[: kept - start_ticks]
 
     def clear(self, now_ticks: int) -> dict[str, int]:
         """Drop all that has not been heard; returns the heard ticks of each item that lost something, oldest first."""

@@ -180,3 +180,13 @@ def test_a_server_that_sends_more_than_is_read_is_held_back_and_loses_nothing():
     found, waited = asyncio.run(read())
     assert found == sizes
     assert waited <= 2 * MOST_BYTES + 2**21
+
+
+def test_an_agent_that_sends_an_hour_at_once_is_kept_until_the_end_and_told_of(tmp_path):
+    stretches = [(5.0, sound(60.0)) for _ in range(60)]
+    talk = hold(stage.scenario(tmp_path, max_duration_s=20.0), Scripted(stretches))
+    assert (talk.ended, talk.truncated) == ("max_duration", True)
+    assert (
+        talk.warnings[-1] == "3585.0 s of the agent's sound would have played after max_duration_s, and were not kept"
+    )
+    assert sum(c.heard_ticks for c in talk.chunks) == to_ticks(15.0)

@@ -124,3 +124,29 @@ def test_a_listener_hears_nothing_below_minus_50_dbfs():
     assert listener.onset_ticks is None
     hear(listener, 5, 1, value=104)  # -49.97 dBFS
     assert listener.onset_ticks == 5 * BLOCK_TICKS
+
+
+def test_sound_that_would_play_after_the_end_is_counted_and_not_kept():
+    """Hours of it at once take neither samples nor rows."""
+    speaker = Loudspeaker(most_ticks=RATE_HZ)
+    hour = np.full(RATE_HZ // 2, 7, np.int16)
+    for _ in range(7200):
+        speaker.queue("long", hour, 0)
+    assert speaker.end_ticks == 3600 * RATE_HZ
+    assert speaker.beyond_ticks == 3599 * RATE_HZ
+    assert len(speaker._track) <= 31 * RATE_HZ
+    assert len(speaker.chunks(RATE_HZ)) == 3
+    assert sum(c.heard_ticks for c in speaker.chunks(RATE_HZ)) == RATE_HZ
+    assert speaker.received_ticks("long") == 3600 * RATE_HZ
+    assert speaker.heard_ticks("long", RATE_HZ) == RATE_HZ
+    assert speaker.track(RATE_HZ).tolist() == [7] * RATE_HZ
+
+
+def test_a_clear_makes_room_where_sound_was_queued_beyond_the_end():
+    speaker = Loudspeaker(most_ticks=100)
+    speaker.queue("a", np.full(500, 1, np.int16), 0)
+    speaker.queue("b", np.full(500, 1, np.int16), 0)
+    assert speaker.clear(40) == {"a": 40, "b": 0}
+    assert speaker.beyond_ticks == 0
+    assert speaker.queue("c", np.full(20, 2, np.int16), 50) == 50
+    assert speaker.track(100).tolist() == [1] * 40 + [0] * 10 + [2] * 20 + [0] * 30

@@ -26,6 +26,7 @@ from pytest_voicebench.toolbox import Toolbox
 from pytest_voicebench.user import PATIENCE_TICKS, User, first_tone, load_clips
 
 CLOSE_TIMEOUT_S = 5.0
+"""An agent that has more to leave may have a `close_timeout_s` of its own."""
 STUCK_S = 15.0
 """An agent that takes less than a second of audio in this time has stopped listening for good."""
 
@@ -176,7 +177,7 @@ class _Duplex:
         await self._stop_choosing()
         await self.side.stop()
         try:
-            async with asyncio.timeout(CLOSE_TIMEOUT_S):
+            async with asyncio.timeout(getattr(self.agent, "close_timeout_s", CLOSE_TIMEOUT_S)):
                 await context.__aexit__(None, None, None)
         except BaseException as error:  # what was recorded counts, however the line ends
             if is_our_cancelling(error, self.clock):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import asynccontextmanager
+
 import numpy as np
 import pytest
 
@@ -20,7 +23,7 @@ from pytest_voicebench.audio import BLOCK_TICKS, RATE_HZ, Audio, resample
 from pytest_voicebench.conversation import Word, to_seconds, to_ticks
 from pytest_voicebench.scenario import RoomTone, Step
 from tests import stage
-from tests.scripted import CLOSE, Scripted, sound
+from tests.scripted import CLOSE, Scripted, ScriptedLine, sound
 from tests.stage import hold
 
 SEARCH = {"destination": "Milan", "date": "2026-06-03"}
@@ -676,3 +679,18 @@ def test_a_recording_made_at_run_time_that_cannot_be_played_is_the_suites_fault(
     conversation = hold(scenario, Scripted([]))
     assert (conversation.ended, [p.kind for p in conversation.problems]) == ("problem", ["suite"])
     assert "not a sound file we can read" in conversation.problems[0].message
+
+
+class SlowToLeave(Scripted):
+    @asynccontextmanager
+    async def connect(self, setup):
+        yield ScriptedLine(self)
+        await asyncio.sleep(8.0)
+
+
+@pytest.mark.parametrize(("own_s", "problems"), [(None, 1), (10.0, 0)])
+def test_an_agent_may_say_how_long_it_takes_to_hang_up(tmp_path, own_s, problems):
+    agent = SlowToLeave([(5.0, sound(1.0))])
+    if own_s is not None:
+        agent.close_timeout_s = own_s
+    assert len(hold(stage.scenario(tmp_path), agent).problems) == problems

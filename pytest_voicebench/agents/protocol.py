@@ -213,8 +213,9 @@ class Line(Protocol):
 class Agent(Protocol):
     """A description of an agent: cheap, printable, without secrets.
 
-    One that takes more than 30 s to connect, since it starts something first, may have a number `connect_timeout_s`.
-    One whose code computes for more than 120 s without awaiting may have a number `blocks_at_most_s`.
+    One that takes more than 30 s to connect, since it starts something first, may have a number `connect_timeout_s`;
+    one that takes more than 5 s to hang up, a `close_timeout_s`; one whose code computes for more than 120 s without
+    awaiting, a `blocks_at_most_s`.
     It may have a `provider`, a text: agents of one provider share its limits. Without one it is the name in `info` and
     the host of its `url`.
     """

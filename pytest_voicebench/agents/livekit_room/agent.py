@@ -19,8 +19,8 @@ from pytest_voicebench.agents.livekit.agent import SOURCES, start_timeout_flaw
 from pytest_voicebench.agents.livekit.calls import ReportedCalls, Source
 from pytest_voicebench.agents.livekit.messages import WIRE_HZ
 from pytest_voicebench.agents.livekit_room.line import RoomLine
-from pytest_voicebench.agents.livekit_room.seat import JOIN_S, STATE_ATTRIBUTE, Seat
-from pytest_voicebench.agents.livekit_room.service import REQUEST_S, RentedRoom, Server, rented_room
+from pytest_voicebench.agents.livekit_room.seat import JOIN_S, LEAVE_S, STATE_ATTRIBUTE, Seat
+from pytest_voicebench.agents.livekit_room.service import DELETE_S, REQUEST_S, RentedRoom, Server, rented_room
 from pytest_voicebench.agents.livekit_room.state import RoomState
 from pytest_voicebench.agents.protocol import AgentAbsent, Line, Setup
 from pytest_voicebench.agents.tool_host import LOOPBACK, ToolHost, address_flaw, tool_host
@@ -87,6 +87,11 @@ class LiveKitRoom(Unrevealing):
     def connect_timeout_s(self) -> float:
         """What the engine is to allow for connecting."""
         return self.join_timeout_s + SETUP_S
+
+    @property
+    def close_timeout_s(self) -> float:
+        """What the engine is to allow for leaving: the seat, the room's deletion, and the tools' farewell."""
+        return 2 * LEAVE_S + DELETE_S + 2.0
 
     @property
     def info(self) -> AgentInfo:

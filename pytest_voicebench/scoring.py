@@ -17,7 +17,7 @@ from pytest_voicebench.metrics.turns import BACKCHANNEL_S, RESPONSE_TIMEOUT_S, g
 from pytest_voicebench.phrases import without_control_tokens
 from pytest_voicebench.scenario import Requirement, Scenario
 from pytest_voicebench.scorecard import Manners, Pair, Rollback, Scorecard, Times, TurnScore, WrongCause
-from pytest_voicebench.validity import LATE_ANSWER_S, LATE_P99_S, answers_were_late, blocks_were_late
+from pytest_voicebench.validity import LATE_ONCE_S, LATE_P99_S, answers_were_late, blocks_were_late
 
 SCORE_SET = "voicebench"
 SCORE_VERSION = 1
@@ -40,7 +40,7 @@ RULES: Mapping[str, str | float] = {
     "agent_backchannel_below_s": BACKCHANNEL_S,
     "response_timeout_s": RESPONSE_TIMEOUT_S,
     "late_blocks_p99_above_s": LATE_P99_S,
-    "late_answers_above_s": LATE_ANSWER_S,
+    "late_block_or_answer_above_s": LATE_ONCE_S,
     "tool_stall_above_s": TOOL_STALL_S,
     "audio_shorter_than_text_above_words_per_s": MOST_WORDS_PER_S,
     "premature_commit": "a counted call with all the arguments of a retracted entry, where nobody wants that value",

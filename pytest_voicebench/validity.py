@@ -8,9 +8,10 @@ from pytest_voicebench.scenario import Scenario
 LATE_P99_S = 0.020
 """Blocks later than this at the 99th percentile: latencies of this conversation are not measured."""
 
-LATE_ANSWER_S = 0.020
-"""A result or a played position that leaves later than this, because what it answers waited to be read: what the agent
-did after that answer is not measured."""
+LATE_ONCE_S = 0.100
+"""One block later than this, which a 99th percentile does not show: the user's end may have been that late, and
+latencies of the conversation are not measured. A result or a played position that leaves later than this, because what
+it answers waited to be read: what the agent did after that answer is not measured."""
 
 CALL_BEFORE_START_S = 0.5
 CALL_AFTER_END_S = 60.0
@@ -41,14 +42,14 @@ def measurement_problems(scenario: Scenario, conversation: Conversation) -> tupl
 def blocks_were_late(conversation: Conversation) -> bool:
     """Whether the user's audio left so late that latencies cannot be trusted; on the virtual clock
     only where the agent waits inside send()."""
-    late = conversation.delivery.late_p99_s
-    return late is not None and late > LATE_P99_S
+    usually, once = conversation.delivery.late_p99_s, conversation.delivery.late_max_s
+    return (usually is not None and usually > LATE_P99_S) or (once is not None and once > LATE_ONCE_S)
 
 
 def answers_were_late(conversation: Conversation) -> bool:
     """Whether an answer of ours left so late, by our own reading, that times of what followed it cannot be trusted."""
     late = conversation.delivery.answer_late_max_s
-    return late is not None and late > LATE_ANSWER_S
+    return late is not None and late > LATE_ONCE_S
 
 
 def _undelivered(conversation: Conversation) -> list[str]:

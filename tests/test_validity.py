@@ -75,8 +75,19 @@ def test_blocks_are_late_above_twenty_milliseconds(late_s: float | None, late: b
     assert blocks_were_late(talk) is late
 
 
-@pytest.mark.parametrize(("late_s", "late"), [(None, False), (0.0, False), (0.020, False), (0.0201, True), (3.0, True)])
-def test_answers_are_late_above_twenty_milliseconds_however_many_messages_were_not(
+@pytest.mark.parametrize(
+    ("late_s", "late"), [(None, False), (0.020, False), (0.100, False), (0.1001, True), (3.0, True)]
+)
+def test_one_block_that_was_a_tenth_of_a_second_late_is_enough(late_s: float | None, late: bool) -> None:
+    """A stall of half a second in a minute is no hundredth of the blocks, and may be all of a first response."""
+    talk = conversation(delivery=Delivery(planned_blocks=1, sent_blocks=1, late_p99_s=0.0, late_max_s=late_s))
+    assert blocks_were_late(talk) is late
+
+
+@pytest.mark.parametrize(
+    ("late_s", "late"), [(None, False), (0.020, False), (0.100, False), (0.1001, True), (3.0, True)]
+)
+def test_answers_are_late_above_a_tenth_of_a_second_however_many_messages_were_not(
     late_s: float | None, late: bool
 ) -> None:
     delivery = Delivery(planned_blocks=1, sent_blocks=1, read_late_p99_s=9.9, answer_late_max_s=late_s)

@@ -23,7 +23,16 @@ from pytest_voicebench.agents.naming import AgentNameError, check_hosted, parse_
 from pytest_voicebench.agents.openai_live import GptLive
 from pytest_voicebench.agents.openai_live.speech_runs import LONGEST_PAUSE_S, SpeechRuns
 from pytest_voicebench.agents.openai_live.state import LiveState
-from pytest_voicebench.agents.protocol import AgentAudio, Fault, Setup, ToolCall, ToolResult, TurnEnd, Usage
+from pytest_voicebench.agents.protocol import (
+    AgentAudio,
+    Fault,
+    Setup,
+    ToolCall,
+    ToolCancelled,
+    ToolResult,
+    TurnEnd,
+    Usage,
+)
 from pytest_voicebench.audio import RATE_HZ, Audio
 from tests.omni_stage import Case, hold_all
 from tests.servers.live_session import LiveSession, live_server
@@ -49,6 +58,11 @@ CASES = {
         steps=(("turn",), ("wait", stage.into_agent(1.0))),
     ),
     "failed_task": Case(script=Script(cancels_first_call=True), turns=((SEARCH,),), suite=LIMIT),
+    "withdrawn_call": Case(
+        script=Script(withdraws_first_call=True),
+        turns=((Say(0.5, "One moment. "), SEARCH), (SEARCH, Say(1.0, "Here it is."))),
+        steps=(("turn",), ("again", stage.after_agent())),
+    ),
     "unauthorized": Case(script=Script(key="sk-another"), turns=TURN),
     "refused": Case(script=Script(refuses_session="No such model."), turns=TURN),
     "drop": Case(script=Script(on_audio=["drop"]), turns=TURN),
@@ -108,6 +122,13 @@ def test_two_calls_are_answered_before_one_request_to_go_on(held):
     assert [c.status for c in calls] == ["executed", "failed"]
     assert held["two_calls"].kinds()[1:4] == ["response.item.create", "response.item.create", "response.create"]
     assert held["two_calls"].told() == []
+
+
+def test_a_task_after_one_whose_call_was_withdrawn_is_asked_to_go_on(held):
+    one = held["withdrawn_call"]
+    assert agent_text(one) == "One moment. Here it is."
+    assert one.kinds()[1:] == ["response.item.create", "response.create"]
+    assert one.told() == [("agent", "a task is incomplete: max_output_tokens")]
 
 
 def test_usage_is_the_growth_of_the_sessions_count_and_the_tokens_of_tasks(held):
@@ -200,6 +221,21 @@ def test_results_wait_for_every_open_call_and_for_the_end_of_the_task():
     assert [e["type"] for e in state.take_outgoing()] == ["response.item.create"]
     assert state.take(inner("response.completed", response={"id": "r1", "output": []})) == [TurnEnd(response_id="r1")]
     assert state.take_outgoing() == []
+    state.answer([ToolResult(call_id="b", name="f", result=2)])
+    assert [e["type"] for e in state.take_outgoing()] == ["response.item.create", "response.create"]
+
+
+@pytest.mark.parametrize("made", ["completed", "incomplete"])
+def test_a_call_that_is_withdrawn_is_not_waited_for(made):
+    state = LiveState(now_s=lambda: 0.0)
+    state.take(inner("response.created", response={"id": "r1"}))
+    state.take(inner("response.output_item.done", **call_item("a", made)))
+    output = [call_item("a", "incomplete")["item"]] if made == "completed" else []  # the other was never complete
+    found = state.take(inner("response.incomplete", response={"id": "r1", "status": "incomplete", "output": output}))
+    assert ToolCancelled(call_ids=("a",)) in found
+    state.take(inner("response.created", response={"id": "r2"}))
+    state.take(inner("response.output_item.done", **call_item("b")))
+    state.take(inner("response.completed", response={"id": "r2", "output": []}))
     state.answer([ToolResult(call_id="b", name="f", result=2)])
     assert [e["type"] for e in state.take_outgoing()] == ["response.item.create", "response.create"]
 

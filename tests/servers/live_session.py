@@ -33,6 +33,7 @@ class LiveSession(Session):
         self.asking = False
         self.results: list[ToolResult] = []
         self.spoken = 0
+        self.withdrawn: list[Json] = []
 
     async def send(self, kind: str, /, **fields: Json) -> None:
         """Sound has no event_id here."""
@@ -146,11 +147,18 @@ class LiveSession(Session):
         await self.backend_begins()
         item = {"type": "function_call", "id": self.name("fc"), "call_id": event.call_id, "name": event.name}
         item |= {"arguments": arguments_text(event.arguments), "status": "completed"}
-        self.open_calls[event.call_id] = event.name
+        if self.script.withdraws_first_call and not self.withdrawn:
+            self.withdrawn = [item | {"status": "incomplete"}]
+        else:
+            self.open_calls[event.call_id] = event.name
         await self.inner("response.output_item.done", output_index=0, item=item)
 
     async def backend_done(self) -> None:
         self.asking = False
+        if self.withdrawn and not self.open_calls and self.turns == 1:
+            cut = {"output": self.withdrawn, "incomplete_details": {"reason": "max_output_tokens"}}
+            await self.inner("response.incomplete", response=self.backend_shown("incomplete") | cut)
+            return
         cancelled = self.script.cancels_first_call and len(self.open_calls) == 1
         kind = "failed" if cancelled else "completed"
         await self.inner(f"response.{kind}", response=self.backend_shown(kind))

@@ -34,6 +34,7 @@ class Script:
     changes: dict[str, Json] = field(default_factory=dict)  # of the session's turn detection, against what was asked
     late_transcript: bool = False  # the user's text comes after the reply
     cancels_first_call: bool = False  # the response of the first call ends cancelled, its arguments finished
+    withdraws_first_call: bool = False  # its item is complete, its response then incomplete, and so the item
     pace: float = 0.0  # seconds a piece of audio waits, for each second of it
     piece_s: float = 0.1
     bits: int = 0  # characters of a delta of text or arguments; 0: all in one

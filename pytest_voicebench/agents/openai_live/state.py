@@ -16,6 +16,7 @@ from pytest_voicebench.agents.protocol import (
     AgentEvent,
     Fault,
     ToolCall,
+    ToolCancelled,
     ToolResult,
     Transcript,
     TurnEnd,
@@ -128,9 +129,13 @@ class LiveState:
         return [*found, TurnEnd(response_id=calls.response_id), *usage, *remarks]
 
     def _noted(self, events: Any) -> list[AgentEvent]:
-        """Calls are open until they are answered; one that is taken back is answered all the same."""
+        """Calls are open until they are answered or taken back: nobody answers one that is taken back."""
         found: list[AgentEvent] = list(events)
-        self._open_calls |= {event.call_id for event in found if isinstance(event, ToolCall)}
+        for event in found:
+            if isinstance(event, ToolCall):
+                self._open_calls.add(event.call_id)
+            elif isinstance(event, ToolCancelled):
+                self._open_calls -= set(event.call_ids)
         return found
 
     def _usage(self, event: Event) -> list[AgentEvent]:

@@ -454,3 +454,46 @@ def test_what_the_server_changed_is_named_and_what_it_does_not_say_is_not():
         "instructions was changed",
         "tools: 1 instead of 2",
     ]
+
+
+@pytest.mark.parametrize(
+    ("place", "echo", "told"),
+    [
+        ("audio.input.turn_detection", None, "audio.input.turn_detection None instead of {'type': 'server_vad'"),
+        ("audio.input.turn_detection", {"type": None}, "audio.input.turn_detection {'type': None} instead of"),
+        ("audio.input.transcription", None, "audio.input.transcription None instead of {'model': 'whisper-1'}"),
+        (
+            "audio.input.noise_reduction",
+            {"type": "near_field"},
+            "audio.input.noise_reduction {'type': 'near_field'} instead of None",
+        ),
+        ("output_modalities", ["text"], "output_modalities ['text'] instead of ['audio']"),
+        ("tools", None, "tools None instead of ["),
+        ("instructions", None, "instructions was changed"),
+        ("audio", None, "audio None instead of {"),
+    ],
+)
+def test_a_setting_that_is_off_against_what_was_asked_is_a_difference_and_so_is_another_list(place, echo, told):
+    asked = session_update("ga", ASKED, setup())["session"]
+    echoed = session_update("ga", ASKED, setup())["session"]
+    *way, last = place.split(".")
+    at = echoed
+    for part in way:
+        at = at[part]
+    at[last] = echo
+    (found,) = differences(asked, echoed)
+    assert found.startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("asked", "echoed"),
+    [
+        ({"modalities": ["text", "audio"]}, {"modalities": ["audio", "text"]}),
+        ({"turn_detection": None}, {"turn_detection": {"type": None}}),
+        ({"tools": []}, {"tools": None}),
+        ({"transcription": {"model": "m"}}, {"transcription": {"model": "m", "prompt": None}}),
+        ({"transcription": {"model": "m"}}, {}),
+    ],
+)
+def test_what_means_the_same_is_no_difference(asked, echoed):
+    assert differences(asked, echoed) == []

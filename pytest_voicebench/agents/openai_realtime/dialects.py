@@ -114,7 +114,10 @@ def current_name(kind: str) -> str:
 
 
 def differences(asked: Mapping[str, Json], echoed: Json) -> list[str]:
-    """Where a session, as the server says it is, differs from what was asked; what it does not say is no difference."""
+    """Where a session, as the server says it is, differs from what was asked; what it does not say is no difference.
+
+    `null` is something said: a setting that was asked for is off, or one that was asked to be off is not.
+    """
     found: list[str] = []
     if isinstance(echoed, Mapping):
         _compare(asked, echoed, "", found)
@@ -123,17 +126,34 @@ def differences(asked: Mapping[str, Json], echoed: Json) -> list[str]:
 
 def _compare(asked: Mapping[str, Json], echoed: Mapping[str, Json], place: str, found: list[str]) -> None:
     for name, value in asked.items():
-        if name not in echoed or echoed[name] is None:
+        if name not in echoed:
             continue
         told, where = echoed[name], f"{place}{name}"
-        if isinstance(value, Mapping) and isinstance(told, Mapping):
+        if isinstance(value, Mapping) and isinstance(told, Mapping) and not _is_off(told):
             _compare(value, told, f"{where}.", found)
-        elif isinstance(value, str | int | float) and told != value:
-            shown = "was changed" if name == "instructions" else f"{told!r} instead of {value!r}"
-            found.append(f"{where} {shown}"[:200])
-        elif name == "tools" and isinstance(told, list) and _names(told) != _names(value):
-            found.append(f"{where}: {len(told)} instead of {len(value)}")
+        elif (flaw := _flaw(name, value, told)) is not None:
+            found.append(f"{where}{flaw}"[:200])
 
 
-def _names(tools: list[Json]) -> list[Json]:
-    return sorted(str(t.get("name")) for t in tools if isinstance(t, Mapping))
+def _flaw(name: str, asked: Json, told: Json) -> str | None:
+    """How one setting differs, to be said after its name; None where it does not."""
+    if (_is_off(asked) and _is_off(told)) or asked == told:
+        return None
+    if name == "tools" and isinstance(asked, list) and isinstance(told, list):
+        return None if _names(told) == _names(asked) else f": {len(told)} instead of {len(asked)}"
+    if isinstance(asked, list) and isinstance(told, list) and _in_order(asked) == _in_order(told):
+        return None
+    return " was changed" if name == "instructions" else f" {told!r} instead of {asked!r}"
+
+
+def _is_off(value: Json) -> bool:
+    """Some servers write `{"type": null}` for nothing."""
+    return value in (None, [], {}) or (isinstance(value, Mapping) and value.get("type", "") is None)
+
+
+def _in_order(values: list[Json]) -> list[str]:
+    return sorted(map(str, values))
+
+
+def _names(tools: list[Json]) -> list[str]:
+    return _in_order([t.get("name") for t in tools if isinstance(t, Mapping)])

@@ -30,7 +30,7 @@ from pytest_voicebench.agents.protocol import (
 from pytest_voicebench.agents.turns import Turns, turns_of_this_loop
 from pytest_voicebench.audio import RATE_HZ, Audio
 from pytest_voicebench.clock import Clock
-from pytest_voicebench.conversation import Problem, to_seconds, to_ticks
+from pytest_voicebench.conversation import Problem, to_seconds
 from pytest_voicebench.exchange import CallBook, TranscriptBook, added
 from pytest_voicebench.hidden import without_secrets
 from pytest_voicebench.playback import Loudspeaker, ResampledItem
@@ -165,7 +165,7 @@ class AgentSide:
                     self.spawn(self._run_call(line, key, event, waited_s))
             case ToolRan():
                 answer = answer_of_another(event.arguments, event.result, is_error=event.is_error)
-                self.calls.note(event, answer, max(0, now - to_ticks(event.took_s)), now)
+                self.calls.note(event, answer, now)
             case ToolCancelled(call_ids=call_ids):
                 for response in self.calls.cancel(call_ids):
                     await self._answer(line, response)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from pytest_voicebench.agents.protocol import ToolCall, ToolRan, ToolResult, Transcript
-from pytest_voicebench.conversation import Call, Transcribed, Word
+from pytest_voicebench.conversation import Call, Transcribed, Word, to_ticks
 from pytest_voicebench.phrases import without_control_tokens
 from pytest_voicebench.playback import Loudspeaker
 from pytest_voicebench.toolbox import Answer
@@ -50,7 +50,7 @@ class CallBook:
         self._open.add(key)
         return key
 
-    def note(self, event: ToolRan, answer: Answer, at_ticks: int, now_ticks: int) -> None:
+    def note(self, event: ToolRan, answer: Answer, now_ticks: int) -> None:
         """Enter a call that the agent's own tool has answered, told now. One with a used id is another call."""
         key, number = event.call_id, 1
         while key in self.calls:
@@ -62,13 +62,14 @@ class CallBook:
             arguments=answer.arguments,
             arguments_text=answer.arguments_text,
             status=answer.status,
-            at_ticks=at_ticks,
+            at_ticks=max(0, now_ticks - to_ticks(event.took_s or 0.0)),
             finished_ticks=now_ticks,
             answered_ticks=now_ticks,
             acknowledged_ticks=now_ticks,
             result=answer.result,
             reason=answer.reason,
             self_reported=True,
+            timed=event.took_s is not None,
         )
 
     def is_open(self, key: str) -> bool:

@@ -184,12 +184,28 @@ def test_a_call_of_its_own_took_as_long_as_from_its_begin_to_its_report():
     (call,) = session.after(0.7).take(ran(("1", "own", "{}", '{"n": 1}')))
     assert (call.took_s, call.result) == (pytest.approx(0.7), {"n": 1})
     (other,) = session.take(ran(("2", "own", "{}", None)))
-    assert (other.took_s, other.result) == (0.0, None)
+    assert (other.took_s, other.result) == (None, None)  # nobody said when it began
 
 
 def test_outputs_of_one_id_belong_to_its_calls_in_order():
     calls = Session().take(ran(("1", "own", '{"a": 1}', "one"), ("1", "own", '{"a": 2}', "two")))
     assert [(c.arguments, c.result) for c in calls] == [('{"a": 1}', "one"), ('{"a": 2}', "two")]
+
+
+@pytest.mark.parametrize(
+    ("messages", "recorded"),
+    [
+        ([ran(("1", "f", '{"n": 2}', "own"), ("2", "f", '{"n": 1}', "ok"))], ["1"]),
+        ([ran(("1", "f", '{"n": 1}', "ok"), ("2", "f", '{"n": 2}', "own"))], ["2"]),
+        ([begins("2", "f", '{"n": 1}'), ran(("1", "f", '{"n": 2}', "own")), ran(("2", "f", '{"n": 1}', "ok"))], ["1"]),
+        ([ran(("1", "f", '{"n": 1, "limit": 5}', "ok"))], []),
+    ],
+    ids=["in one report", "in the other order", "one is still under way", "arguments that the function completes"],
+)
+def test_a_report_takes_no_call_of_the_host_that_another_one_names_exactly(messages, recorded):
+    session = Session()
+    session.calls.came_to_host("f", {"n": 1})
+    assert [e.call_id for e in session.take(*messages) if isinstance(e, ToolRan)] == recorded
 
 
 SEARCH = ("1", "search", '{"to": "Milan", "n": 1}', "ok")

@@ -56,6 +56,13 @@ def test_a_call_began_as_long_ago_as_it_took(tmp_path, took_s, began_s):
     assert (call.at_ticks, call.finished_ticks) == (began_s * RATE_HZ, 3 * RATE_HZ)
 
 
+def test_a_call_of_which_nobody_says_when_it_began_has_no_time(tmp_path):
+    (untimed,) = told(tmp_path, ran(took_s=None))[0].calls
+    assert (untimed.at_ticks, untimed.finished_ticks, untimed.timed) == (3 * RATE_HZ, 3 * RATE_HZ, False)
+    (timed,) = told(tmp_path, ran(took_s=0.0))[0].calls
+    assert timed.timed
+
+
 def test_every_report_is_a_call_of_its_own_and_shares_no_id_with_another(tmp_path):
     own = ToolCall(call_id="1", name="search_flights", arguments={"destination": "Milan", "date": "2026-06-03"})
     talk, agent = told(tmp_path, ran(), ran(), own)

@@ -53,10 +53,14 @@ def _text_flaw(event: Any) -> str | None:
             return None
         case ToolCall():
             return "ToolCall: call_id and name must be text, arguments JSON text or a dict, response_id text or None"
-        case ToolRan(call_id=str(), name=str(), arguments=str() | dict(), took_s=took_s) if is_count(took_s):
+        case ToolRan(call_id=str(), name=str(), arguments=str() | dict(), took_s=took_s) if took_s is None or is_count(
+            took_s
+        ):
             return None
         case ToolRan():
-            return "ToolRan: call_id and name must be text, arguments JSON text or a dict, took_s a finite number"
+            return (
+                "ToolRan: call_id and name must be text, arguments JSON text or a dict, took_s a finite number or None"
+            )
         case ToolCancelled(call_ids=call_ids) if not all(isinstance(c, str) for c in call_ids):
             return "ToolCancelled: call_ids must be texts"
         case Transcript(text=text, speaker=speaker) if not isinstance(text, str) or speaker not in ("user", "agent"):

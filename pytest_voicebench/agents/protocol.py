@@ -110,7 +110,7 @@ class ToolCall:
 class ToolRan:
     """The agent ran a tool of its own: there is nothing to answer, what it was told is `result`.
 
-    `arguments` as in ToolCall. `took_s`: how long ago the call began.
+    `arguments` as in ToolCall. `took_s`: how long ago the call began; None where nobody says, and the call has no time.
     """
 
     call_id: str
@@ -118,7 +118,7 @@ class ToolRan:
     arguments: str | dict[str, Json]
     result: Json
     is_error: bool = False
-    took_s: float = 0.0
+    took_s: float | None = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

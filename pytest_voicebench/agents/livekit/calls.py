@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -29,8 +29,8 @@ class ReportedCalls:
     """Gives each call that the session reports, and that nobody else has recorded, once.
 
     `both`: a report is taken for a call that came to the host when that had the same name, the same arguments first of
-    all, and no other report was taken for it: an agent's function calls the host before the session reports the end of
-    the function. `host`: no report counts. `session`: each counts.
+    all, and no other report was or will be taken for it: an agent's function calls the host before the session reports
+    the end of the function. `host`: no report counts. `session`: each counts.
     """
 
     source: Source
@@ -47,15 +47,26 @@ class ReportedCalls:
         """The session says that a call begins."""
         self._begun.setdefault(call_id, _Begun(self.now_s(), name, arguments))
 
-    def ran(self, call_id: str, name: str, arguments: str, output: str, *, is_error: bool) -> list[ToolRan]:
-        """The session says how a call ended: the call where it is to be recorded, else nothing."""
+    def ran(
+        self,
+        call_id: str,
+        name: str,
+        arguments: str,
+        output: str,
+        *,
+        is_error: bool,
+        others: Sequence[tuple[str, str]] = (),
+    ) -> list[ToolRan]:
+        """The session says how a call ended: the call where it is to be recorded, else nothing.
+
+        `others`: name and arguments of the calls whose ends it says with this one's, but after it.
+        """
         begun = self._begun.pop(call_id, None)
         if self.source == "host" or not name or (call_id, name, arguments) in self._told:
             return []
         self._told.add((call_id, name, arguments))
-        if self.source == "both" and self._is_the_hosts(name, arguments):
+        if self.source == "both" and self._is_the_hosts(name, arguments, others):
             return []
-        took_s = max(0.0, self.now_s() - begun.at_s) if begun else 0.0
         return [
             ToolRan(
                 call_id=call_id,
@@ -63,18 +74,25 @@ class ReportedCalls:
                 arguments=arguments,
                 result=read_output(output),
                 is_error=is_error,
-                took_s=took_s,
+                took_s=max(0.0, self.now_s() - begun.at_s) if begun else None,
             )
         ]
 
-    def _is_the_hosts(self, name: str, arguments: str) -> bool:
-        """Whether a call of the host stands for this one; it then stands for no other."""
-        same_name = [call for call in self._at_host if call[0] == name]
-        wanted = (name, _read(arguments))
-        found = next((call for call in same_name if call == wanted), same_name[0] if same_name else None)
-        if found is not None:
-            self._at_host.remove(found)
-        return found is not None
+    def _is_the_hosts(self, name: str, arguments: str, others: Sequence[tuple[str, str]]) -> bool:
+        """Whether a call of the host stands for this one; it then stands for no other.
+
+        Where the arguments differ, it must not be one that a call whose end is still to be said names exactly.
+        """
+        wanted, free = (name, _read(arguments)), [call for call in self._at_host if call[0] == name]
+        if wanted in free:
+            self._at_host.remove(wanted)
+            return True
+        for other, said in [*others, *((b.name, b.arguments) for b in self._begun.values())]:
+            if (call := (other, _read(said))) in free:
+                free.remove(call)
+        if free:
+            self._at_host.remove(free[0])
+        return bool(free)
 
 
 def _read(arguments: str | dict[str, Json]) -> Json:

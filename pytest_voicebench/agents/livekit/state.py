@@ -178,11 +178,13 @@ class ConsoleState:
         for output in event.function_tools_executed.function_call_outputs:
             outputs.setdefault(output.call_id, []).append(output)
         found: list[ToolRan] = []
-        for call in event.function_tools_executed.function_calls:
+        calls = event.function_tools_executed.function_calls
+        for number, call in enumerate(calls, 1):
             given = outputs.get(call.call_id)
             answer = given.pop(0) if given else None
             told, failed = (answer.output, answer.is_error) if answer is not None else ("null", False)
-            found += self.calls.ran(call.call_id, call.name, call.arguments, told, is_error=failed)
+            others = [(later.name, later.arguments) for later in calls[number:]]
+            found += self.calls.ran(call.call_id, call.name, call.arguments, told, is_error=failed, others=others)
         return list(found)
 
     def _used_up(self, event: AgentSessionEvent) -> list[AgentEvent]:

@@ -175,10 +175,13 @@ async def hold_all(folders):
             await stack.enter_async_context(listen(doubles[name]))
             scenario = scenario_of(folders.mktemp(name.replace(".", "_")), name, one)
             talks[name] = asyncio.create_task(converse(scenario, one.agent(url=doubles[name].url, **one.settings)))
-        with pytest.raises(Unsupported) as unsupported:
-            await talks.pop("inject_3.1")
+        refused = {}
+        for name in ("inject_3.1", "inject_3.8"):
+            with pytest.raises(Unsupported) as unsupported:
+                await talks.pop(name)
+            refused[name] = unsupported.value
         found = {name: Held(await talk, doubles[name]) for name, talk in talks.items()}
-    return found | {"unsupported": unsupported.value}
+    return found | refused
 
 
 def scenario_of(folder, name, one):
@@ -371,14 +374,18 @@ def test_a_server_that_says_nothing_and_one_that_never_stops_end_with_the_conver
 
 def test_text_reaches_the_context_silently_where_the_model_has_a_way(held):
     turn = {"role": "user", "parts": [{"text": "The gate is B4."}]}
-    for name in ("inject", "inject_3.8"):
-        assert held[name].seen("clientContent") == [{"turns": [turn], "turnComplete": False}]
-        assert (held[name].told(), held[name].talk.clears_ticks) == ([], ())
-        rows = [json.loads(line)["event"] for line in held[name].talk.wire_events]
-        sent = next(i for i, row in enumerate(rows) if "clientContent" in row)
-        assert any("turnComplete" in row.get("serverContent", {}) for row in rows[:sent] if isinstance(row, dict))
-    assert isinstance(held["unsupported"], Unsupported)
-    assert str(held["unsupported"]) == "Gemini Live 3.1 takes text only as a turn of the user"
+    assert held["inject"].seen("clientContent") == [{"turns": [turn], "turnComplete": False}]
+    assert (held["inject"].told(), held["inject"].talk.clears_ticks) == ([], ())
+    rows = [json.loads(line)["event"] for line in held["inject"].talk.wire_events]
+    sent = next(i for i, row in enumerate(rows) if "clientContent" in row)
+    assert any("turnComplete" in row.get("serverContent", {}) for row in rows[:sent] if isinstance(row, dict))
+
+
+@pytest.mark.parametrize("generation", ["3.1", "3.8"])
+def test_a_generation_that_takes_text_only_as_a_turn_of_the_user_is_given_none(held, generation):
+    refused = held[f"inject_{generation}"]
+    assert isinstance(refused, Unsupported)
+    assert str(refused) == f"Gemini Live {generation} takes text only as a turn of the user"
 
 
 MOVES = {"goes_at_once": 2, "goes_idle": 2, "goes_in_reply": 2, "goes_in_long_reply": 2, "goes_in_speech": 2}

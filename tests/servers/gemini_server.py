@@ -138,7 +138,7 @@ class GeminiDouble:
             data = audio["data"].replace("-", "+").replace("_", "/")
             await session.hear(np.frombuffer(base64.b64decode(data), "<i2"))
         if "clientContent" in message:
-            if "3.1" in session.setup["model"] and session.completed:
+            if "2.5" not in session.setup["model"] and session.completed:
                 raise Refused(1007, "Request contains an invalid argument.")
             await session.cut()
         if "toolResponse" in message:

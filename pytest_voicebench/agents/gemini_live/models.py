@@ -25,4 +25,4 @@ class Generation:
 
 GEMINI_2_5 = Generation(name="2.5", calling=("blocking", "async"), sends_behavior=False, takes_silent_text=True)
 GEMINI_3_1 = Generation(name="3.1", calling=("blocking",), sends_behavior=False, takes_silent_text=False)
-GEMINI_3_8 = Generation(name="3.8", calling=("async", "blocking"), sends_behavior=True, takes_silent_text=True)
+GEMINI_3_8 = Generation(name="3.8", calling=("async", "blocking"), sends_behavior=True, takes_silent_text=False)

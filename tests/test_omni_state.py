@@ -158,6 +158,24 @@ def test_only_what_the_server_takes_back_stops_the_loudspeaker(vllm, event, clea
     assert (PlaybackClear() in vllm.take(event)) is cleared
 
 
+@pytest.mark.parametrize("named", [{}, {"response_id": "r1"}])
+def test_sound_on_its_way_when_speech_cuts_in_is_not_played(vllm, named):
+    vllm.take({"type": "response.created", "response": {"id": "r1"}})
+    vllm.take(sound())
+    vllm.take({"type": "response.created", "response": {"id": "call"}})
+    assert PlaybackClear() in vllm.take({"type": "overlap.decision", "action": "barge_in", **named})
+    assert vllm.take(sound()) == []
+    assert vllm.take(sound("r2")) != []
+
+
+def test_speech_after_a_response_was_done_voids_nothing_of_it(vllm):
+    vllm.take(sound())
+    vllm.take({"type": "response.done", "response": {"id": "r1", "status": "completed"}})
+    vllm.take({"type": "overlap.decision", "action": "barge_in"})
+    text = {"type": "response.output_audio_transcript.done", "response_id": "r1", "item_id": "item_r1"}
+    assert [e.text for e in vllm.take({**text, "transcript": "All of it."})] == ["All of it."]
+
+
 def test_a_call_beside_speech_leaves_the_speech_and_is_answered_without_asking_for_more(vllm):
     vllm.take({"type": "response.created", "response": {"id": "r1"}})
     item = {"type": "function_call", "id": "i", "call_id": "c", "name": "f", "arguments": "{}", "status": "completed"}

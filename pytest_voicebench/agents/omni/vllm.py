@@ -58,6 +58,7 @@ class VllmState(SessionState):
         self._acknowledged = -1
         self._responses: dict[str, str] = {}
         self._playing = Playing(TOLD_EVERY_MS)
+        self._sounding: str | None = None  # the response whose sound came last, until it is done
 
     def take(self, event: Event) -> list[AgentEvent]:
         """What a server event means. One whose number in the session is not new was seen before."""
@@ -70,6 +71,7 @@ class VllmState(SessionState):
         for one in found:
             if isinstance(one, AgentAudio):
                 self._responses.setdefault(one.item_id, _text(event, "response_id"))
+                self._sounding = _text(event, "response_id") or None
                 self._playing.add(one.item_id, one.audio.duration_s, self._now_s())
         return found
 
@@ -126,7 +128,16 @@ class VllmState(SessionState):
         """What the server makes of speech during speech; it is counted by its name."""
         action = _text(event, "action")
         counts: list[AgentEvent] = [Usage(counts={f"overlap_{action}_decisions": 1})] if action else []
-        return [*counts, *(self._cleared() if action == "barge_in" else [])]
+        if action != "barge_in":
+            return counts
+        self._over |= {r for r in (_text(event, "response_id"), self._sounding) if r}  # what is on its way is late
+        return [*counts, *self._cleared()]
+
+    def _done(self, event: Event) -> list[AgentEvent]:
+        response = event.get("response")
+        if isinstance(response, dict) and response.get("id") == self._sounding:
+            self._sounding = None
+        return self._response_done(event)
 
     def _listens(self, event: Event) -> list[AgentEvent]:
         """The model decided to be silent: once for every second or so, and for a response that ends without a word."""
@@ -150,6 +161,7 @@ class VllmState(SessionState):
         **SessionState.HANDLERS,
         "input_audio_buffer.speech_started": _goes_on,
         "response.created": _created,
+        "response.done": _done,
         "output_audio_buffer.cleared": _sound_cleared,
         "overlap.decision": _overlap,
         "response.listen": _listens,

@@ -27,7 +27,6 @@ class PhoneScript:
     unknown: bool = False  # messages that Twilio does not know, between the others
     wrong_stream: bool = False  # every message has the streamSid of another call
     pace: float = 0.0  # seconds a piece of audio waits, for each second of it
-    on_start: Sequence[Json] = ()  # see PhoneSession.trouble: what happens when the stream begins
     on_audio: Sequence[Json] = ()  # what happens after the second piece of audio
     on_turn: Sequence[Json] = ()  # what happens when the user's first turn ends
     voice_status: int = 200

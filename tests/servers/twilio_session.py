@@ -119,7 +119,6 @@ class PhoneSession:
         self.expect(self.start.get("streamSid", self.stream) == self.stream, "streamSid of start")
         self.expect(self.kinds["connected"] == 1, "start before connected")
         self.tasks.append(asyncio.create_task(self.live()))
-        await self.trouble(self.script.on_start)
 
     async def live(self) -> None:
         """The agent behind the wire."""

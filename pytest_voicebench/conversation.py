@@ -198,6 +198,10 @@ class Delivery:
     answer_late_max_s: float | None = None
 
 
+NOT_WRITTEN_DOWN = "the server could not write down what the user said"
+"""How the message of a Problem begins where the agent's transcript of the user lacks something for that reason."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
     """Something that went wrong in the conversation; `kind` is one of design section 4's error kinds."""

@@ -67,6 +67,7 @@ CASES = {
     "refused": Case(script=Script(refuses_session="No such model."), turns=TURN),
     "drop": Case(script=Script(on_audio=["drop"]), turns=TURN),
     "expired": Case(script=Script(on_turn=[{"event": {"type": "session.closed", "reason": "expired"}}]), turns=TURN),
+    "declined": Case(script=Script(on_turn=[{"event": {"type": "session.closed", "reason": "content"}}]), turns=TURN),
     "failing": Case(script=Script(on_turn=[{"error": BROKEN}]), turns=TURN),
 }
 
@@ -155,6 +156,7 @@ def test_silence_of_the_stream_is_no_sound_of_the_agent(held):
         ("refused", "agent_absent", "the server refused the session: No such model."),
         ("drop", "infrastructure", "the connection broke off without a closing frame"),
         ("expired", "infrastructure", "the server ended the session: expired"),
+        ("declined", "agent", "the server ended the session: content"),
         ("failing", "infrastructure", "the server reports server_error: Failed for ***."),
         ("failed_task", "infrastructure", "a task is failed: no reason given"),
     ],

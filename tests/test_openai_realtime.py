@@ -80,6 +80,12 @@ CASES = {
     "barge_in_live": Case(
         script=Script(pace=0.9), turns=((Say(8.0, "one two three four five"),), (Say(),)), steps=BARGE_IN
     ),
+    "goes_on": Case(
+        script=Script(pace=0.9, speaks_anyhow=True),
+        turns=((Say(5.0, "one two three four five"),), ()),
+        steps=BARGE_IN,
+        suite={"max_duration_s": 12.0},
+    ),
     "changed": Case(script=Script(changes={"threshold": 0.7})),
     "remark": trouble({"error": {"type": "invalid_request_error", "code": "odd", "message": "Never mind."}}),
     "no_answer": Case(turns=(), suite=LIMIT),
@@ -278,6 +284,18 @@ def test_a_cancelled_call_is_recorded_as_cancelled_never_run_and_never_answered(
     assert (first.name, first.status) == ("search_flights", "cancelled")
     answered = [e["item"]["call_id"] for e in held["cancelled_call"].seen if e["type"] == "conversation.item.create"]
     assert first.call_id not in answered
+
+
+def test_a_server_that_goes_on_when_the_user_speaks_is_not_heard_and_the_item_says_so(held):
+    talk = held["goes_on"].talk
+    (told,) = held["goes_on"].told()
+    assert told == (
+        "agent",
+        "the server went on with a response that the user had interrupted: what came after that was not played",
+    )
+    assert len(talk.clears_ticks) == 1
+    assert sum(chunk.heard_ticks for chunk in talk.chunks) < 4 * RATE_HZ
+    assert "response.cancel" not in held["goes_on"].kinds()  # the server was asked to do it by itself
 
 
 @pytest.mark.parametrize("name", ["barge_in", "barge_in_live"])

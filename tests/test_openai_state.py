@@ -29,6 +29,7 @@ from pytest_voicebench.agents.protocol import (
     Usage,
 )
 from pytest_voicebench.audio import RATE_HZ
+from pytest_voicebench.conversation import NOT_WRITTEN_DOWN
 from tests.stage import TOOLS
 
 
@@ -194,6 +195,18 @@ def test_speech_clears_what_plays_and_what_still_comes_of_the_cut_response_is_dr
     assert [type(e) for e in session.told(created("r2"), audio(second, "r2", "i2"))] == [AgentAudio]
 
 
+def test_a_server_that_goes_on_after_speech_is_not_listened_to_and_that_is_said():
+    session = Session()
+    second = pcm(*[100] * RATE_HZ)
+    session.told(created(), audio(second))
+    session.at_s = 0.4
+    assert session.told(SPEECH_STARTED, audio(second), audio(second)) == [PlaybackClear()]
+    end, remark = session.told(done())
+    assert (end, remark.kind) == (END, "agent")
+    assert remark.message.startswith("the server went on with a response that the user had interrupted")
+    assert session.told(created("r2"), SPEECH_STARTED, done("r2")) == [TurnEnd(response_id="r2")]  # nothing was lost
+
+
 def test_speech_after_the_reply_was_heard_clears_nothing():
     session = Session()
     session.told(created(), audio(pcm(*[100] * RATE_HZ)), done())
@@ -308,6 +321,13 @@ def test_the_users_text_is_kept_by_item_whenever_it_comes_and_a_final_text_stand
     assert Usage(counts={"transcription_seconds": 2.5}) in found
 
 
+def test_what_the_server_could_not_write_down_of_the_user_is_a_remark():
+    failed = {"type": "conversation.item.input_audio_transcription.failed", "item_id": "u1", "error": {"code": "x"}}
+    (remark,) = Session().told({**failed, "error": {"code": "x", "message": "Audio\nunclear."}})
+    assert (remark.kind, remark.message) == ("agent", f"{NOT_WRITTEN_DOWN}: Audio unclear.")
+    assert Session().told({**failed, "error": None})[0].message == f"{NOT_WRITTEN_DOWN}: no reason given"
+
+
 @pytest.mark.parametrize("prefix", ["response.output_audio", "response.audio"])
 def test_old_and_new_names_of_events_mean_the_same(prefix):
     text = {"response_id": "r1", "item_id": "i1", "delta": "Hi", "transcript": "Hi."}
@@ -342,6 +362,14 @@ def test_an_error_that_answers_a_late_request_of_ours_is_none():
     ("status", "details", "fault"),
     [
         ("failed", {"error": {"code": "x", "message": "no room"}}, ("infrastructure", "a response failed: no room")),
+        ("failed", {"error": {"type": "server_error"}}, ("infrastructure", "a response failed: server_error")),
+        (
+            "failed",
+            {"error": {"code": "rate_limit_exceeded"}},
+            ("infrastructure", "a response failed: rate_limit_exceeded"),
+        ),
+        ("failed", None, ("infrastructure", "a response failed: no reason given")),
+        ("failed", {"error": {"code": "content_filter"}}, ("agent", "a response failed: content_filter")),
         ("incomplete", {"reason": "max_output_tokens"}, ("agent", "a response is incomplete: max_output_tokens")),
     ],
 )

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from odd import ODD_CALLS, ODD_SPEECH, ODD_TURNS
 
-from pytest_voicebench.conversation import Call, Conversation, Problem, Transcribed, to_ticks
+from pytest_voicebench.conversation import NOT_WRITTEN_DOWN, Call, Conversation, Problem, Transcribed, to_ticks
 from pytest_voicebench.scenario import Requirement, Retraction, Scenario
 from pytest_voicebench.scorecard import Scorecard
 from pytest_voicebench.scoring import score
@@ -170,10 +170,10 @@ TEXT = "Fly me to Rome, no, to Milan on June third with the reference D E L I V 
 
 def cause(tool_name: str, wanted: dict[str, Any], made: dict[str, Any], **kw: Any) -> str | None:
     said = kw.pop("said", ())
-    earlier = kw.pop("earlier", ())
+    earlier, problems = kw.pop("earlier", ()), kw.pop("problems", ())
     found = score(
         scenario(expected(tool_name, **wanted), text=TEXT, **kw),
-        conversation(*earlier, call(tool_name, 11, args=made), said=said),
+        conversation(*earlier, call(tool_name, 11, args=made), said=said, problems=problems),
     )
     causes = [a.cause for p in found.pairs for a in p.arguments if a.verdict != "match"]
     assert sum(found.wrong_causes.values()) == len(causes)
@@ -232,6 +232,12 @@ def test_what_the_user_never_said_cannot_have_been_misheard() -> None:
     """Oslo is expected, but nobody said it; that the agent's transcript lacks it tells nothing."""
     said = [heard("fly to Milan", speaker="user")]
     assert cause("weather", {"city": "Oslo"}, {"city": "Berlin"}, said=said) == "invented"
+
+
+def test_where_a_part_of_the_user_was_not_written_down_nothing_counts_as_misheard() -> None:
+    failed = Problem(kind="agent", message=f"{NOT_WRITTEN_DOWN}: audio unclear")
+    said = [heard("fly to Meelan", speaker="user")]
+    assert cause("weather", {"city": "Milan"}, {"city": "Meelan"}, said=said, problems=(failed,)) == "invented"
 
 
 def test_a_value_that_an_earlier_result_held_was_not_invented() -> None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pytest_voicebench.conversation import Call, Conversation, Json
+from pytest_voicebench.conversation import NOT_WRITTEN_DOWN, Call, Conversation, Json
 from pytest_voicebench.matchers import dates, kind_of
 from pytest_voicebench.matchers.currency import candidates
 from pytest_voicebench.matchers.identifier import fold
@@ -42,7 +42,7 @@ def with_causes(
 def _cause(
     scenario: Scenario, conversation: Conversation, pair: Pair, wrong: ArgumentScore, call: Call, rules: Rules
 ) -> WrongCause:
-    """Stale: a retracted value. Misheard: said by the user, but not in the agent's own transcript of the user.
+    """Stale: a retracted value. Misheard: said by the user, but not in the agent's own transcript, if that is whole.
 
     Invented: a value that neither the user said nor an earlier result held. Values that leave no words to look for
     (truth values, lists) are `other`, and so is an argument left out: the agent gave no value, a default is the tool's.
@@ -59,7 +59,13 @@ def _cause(
     injected = {step.text for step in scenario.steps if step.kind == "inject"}  # nobody spoke it, some agents echo it
     understood = [t.text for t in conversation.transcripts if t.speaker == "user" and t.text not in injected]
     was_said = is_said(parameter, wrong.expected, said)
-    if understood and was_said and is_said(parameter, wrong.expected, "\n".join(understood)) is False:
+    lacks_words = any(p.message.startswith(NOT_WRITTEN_DOWN) for p in conversation.problems)
+    if (
+        understood
+        and not lacks_words
+        and was_said
+        and is_said(parameter, wrong.expected, "\n".join(understood)) is False
+    ):
         return "misheard"
     known = "\n".join([said, *(_words_of(c.result) for c in _answered_before(conversation, call))])
     return "invented" if is_said(parameter, wrong.actual, known) is False else "other"

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from pytest_voicebench.agents.openai_live.speech_runs import SpeechRuns
 from pytest_voicebench.agents.openai_realtime.calls import ResponseCalls
-from pytest_voicebench.agents.openai_realtime.errors import fault_of
+from pytest_voicebench.agents.openai_realtime.errors import fault_of, kind_of_failure
 from pytest_voicebench.agents.openai_realtime.items import ItemAudio, NotAudio
 from pytest_voicebench.agents.openai_realtime.usage import usage_counts
 from pytest_voicebench.agents.protocol import (
@@ -124,8 +124,8 @@ class LiveState:
         if not complete and status != "cancelled":
             error = _part(response, "error")
             told = error.get("message") or _part(response, "incomplete_details").get("reason") or "no reason given"
-            kind = "infrastructure" if status == "failed" else "agent"
-            remarks = [Fault(kind=kind, message=f"a task is {status or 'incomplete'}: {told}")]  # type: ignore[arg-type]
+            kind = kind_of_failure(error) if status == "failed" else "agent"
+            remarks = [Fault(kind=kind, message=f"a task is {status or 'incomplete'}: {told}")]
         return [*found, TurnEnd(response_id=calls.response_id), *usage, *remarks]
 
     def _noted(self, events: Any) -> list[AgentEvent]:
@@ -148,7 +148,7 @@ class LiveState:
 
     def _closed(self, event: Event) -> list[AgentEvent]:
         reason = " ".join(_text(event, "reason").split())[:200] or "no reason given"
-        ended = Fault(kind="infrastructure", message=f"the server ended the session: {reason}")
+        ended = Fault(kind=kind_of_failure({"reason": reason}), message=f"the server ended the session: {reason}")
         return [*self._usage(event), ended]
 
     def _error(self, event: Event) -> list[AgentEvent]:

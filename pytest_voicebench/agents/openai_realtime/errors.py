@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pytest_voicebench.agents.protocol import Fault
 
@@ -21,6 +21,9 @@ FATAL = frozenset(
 )
 """Codes or types after which what follows says nothing about the agent."""
 
+REFUSALS = frozenset({"content", "content_filter", "content_policy_violation", "moderation_blocked"})
+"""Codes, types and reasons by which the model declines to say something: that is the agent's behaviour."""
+
 HARMLESS = frozenset({"response_cancel_not_active"})
 """Codes that answer a request of ours which came too late."""
 
@@ -34,3 +37,9 @@ def fault_of(error: dict[str, Json]) -> Fault | None:
     told = f"the server reports {code or kind or 'an error'}: {message}"
     fatal = code in FATAL or kind in FATAL
     return Fault(kind="infrastructure" if fatal else "agent", message=told)
+
+
+def kind_of_failure(error: dict[str, Json]) -> Literal["infrastructure", "agent"]:
+    """Whose doing it is that a response failed: the provider's, unless it names the content as the reason."""
+    named = {c for c in (error.get("code"), error.get("type"), error.get("reason")) if isinstance(c, str)}
+    return "agent" if named & REFUSALS else "infrastructure"

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from pytest_voicebench.agents.checks import MAX_RATE_HZ, MIN_RATE_HZ
 from pytest_voicebench.agents.openai_realtime.calls import ResponseCalls
 from pytest_voicebench.agents.openai_realtime.dialects import current_name
-from pytest_voicebench.agents.openai_realtime.errors import fault_of
+from pytest_voicebench.agents.openai_realtime.errors import fault_of, kind_of_failure
 from pytest_voicebench.agents.openai_realtime.items import ItemAudio, NotAudio
 from pytest_voicebench.agents.openai_realtime.usage import usage_counts
 from pytest_voicebench.agents.protocol import (
@@ -24,6 +24,7 @@ from pytest_voicebench.agents.protocol import (
     Usage,
 )
 from pytest_voicebench.audio import RATE_HZ
+from pytest_voicebench.conversation import NOT_WRITTEN_DOWN
 
 Json = Any
 Event = dict[str, Json]
@@ -36,8 +37,9 @@ class SessionState:
     """Follows one session. `take` gives our events; `take_outgoing` gives what must be sent because of them.
 
     A response is over when the server says so, when the user speaks into it (the server then cancels it, and what still
-    comes of it is late), or when the next one begins. One request to go on is made for all results together, and not
-    while a response is active or the user speaks: then the server answers the user's turn anyhow.
+    comes of it is late: it was told how much was heard, and remembers no more), or when the next one begins. One
+    request to go on is made for all results together, and not while a response is active or the user speaks: then the
+    server answers the user's turn anyhow.
     """
 
     def __init__(self, *, now_s: Callable[[], float]) -> None:
@@ -50,6 +52,7 @@ class SessionState:
         self._wanted = False
         self._user_speaks = False
         self._over: set[str] = set()
+        self._went_on: set[str] = set()  # of which sound was dropped after the user spoke into it
         self._calls: dict[str, ResponseCalls] = {}
         self._items: dict[str, ItemAudio] = {}
         self._plays_until_s = 0.0
@@ -139,6 +142,7 @@ class SessionState:
         cancelled = status == "cancelled"
         if self._active in (None, response_id):
             self._active, self._asked = None, False
+        went_on = response_id in self._went_on and not cancelled
         self._blocked = False
         if cancelled:
             self._wanted = False
@@ -148,7 +152,7 @@ class SessionState:
         output = response.get("output")
         found += self._ended(response_id, output if isinstance(output, list) else [], complete=status == "completed")
         counts = usage_counts(response.get("usage") or event.get("usage")) or {UNREPORTED: 1.0}
-        return [*found, Usage(counts=counts), *_failure(response, status)]
+        return [*found, Usage(counts=counts), *_failure(response, status), *([_WENT_ON] if went_on else [])]
 
     def _ended(self, response_id: str, output: list[Json], *, complete: bool) -> list[AgentEvent]:
         calls = self._calls_of(response_id)
@@ -156,7 +160,10 @@ class SessionState:
 
     def _audio(self, event: Event) -> list[AgentEvent]:
         item_id, delta = _text(event, "item_id"), event.get("delta")
-        if _text(event, "response_id") in self._over or not item_id:
+        response_id = _text(event, "response_id")
+        if response_id in self._over:
+            self._went_on.add(response_id)
+        if response_id in self._over or not item_id:
             return []
         item = self._items.setdefault(item_id, ItemAudio(content_index=_whole(event.get("content_index"))))
         try:
@@ -184,6 +191,12 @@ class SessionState:
         counts = usage_counts(event.get("usage"), "transcription_")
         found = self._transcript(event, "user", event.get("transcript"), final=True)
         return found + ([Usage(counts=counts)] if counts else [])
+
+    def _user_text_failed(self, event: Event) -> list[AgentEvent]:
+        """Of what the user said here nobody knows what the server heard."""
+        error = _part(event, "error")
+        told = error.get("message") or error.get("code") or error.get("type") or "no reason given"
+        return [Fault(kind="agent", message=f"{NOT_WRITTEN_DOWN}: {' '.join(str(told).split())[:300]}")]
 
     def _transcript(
         self, event: Event, speaker: Any, text: Json, *, delta: bool = False, final: bool = False
@@ -234,6 +247,7 @@ class SessionState:
         f"{_HEARD}.delta": _user_text,
         f"{_HEARD}.updated": _user_text_so_far,
         f"{_HEARD}.completed": _user_text_done,
+        f"{_HEARD}.failed": _user_text_failed,
         "response.output_item.added": _item_added,
         "response.function_call_arguments.done": _arguments_done,
         "response.output_item.done": _item_done,
@@ -242,13 +256,20 @@ class SessionState:
     """What takes a server event, by its name of today."""
 
 
+_WENT_ON = Fault(
+    kind="agent",
+    message="the server went on with a response that the user had interrupted: what came after that was not played",
+)
+
+
 def _failure(response: Event, status: Json) -> list[AgentEvent]:
-    """A response that failed was not the agent's answer; one that was cut short by a limit was."""
+    """A response that failed was not the agent's answer, unless for its content; one cut short by a limit was."""
     details = _part(response, "status_details")
     if status == "failed":
         error = _part(details, "error")
         told = error.get("message") or error.get("code") or error.get("type") or "no reason given"
-        return [Fault(kind="infrastructure", message=f"a response failed: {told}")]
+        kind = kind_of_failure(error)
+        return [Fault(kind=kind, message=f"a response failed: {told}")]
     if status == "incomplete":
         return [Fault(kind="agent", message=f"a response is incomplete: {details.get('reason', 'no reason given')}")]
     return []

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
 
 import pytest
 from suites_for_pytest import (
@@ -32,6 +33,7 @@ from pytest_voicebench.agents.livekit import (
     GrokViaLiveKit,
     LiveKit,
     UltravoxViaLiveKit,
+    via,
 )
 from pytest_voicebench.agents.naming import (
     SHIPPED,
@@ -177,7 +179,21 @@ def test_via_livekit_is_the_same_system_with_the_same_settings(monkeypatch, text
     direct = build_agent(parse_agent(f"{name},voice=kim"), None).info
     assert direct.model == info.model
     changed = {k for k, v in direct.settings.items() if info.settings.get(k) != v}
-    assert changed <= {"proxy", *kind.CANNOT}
+    assert changed <= set(kind.CANNOT)
+    assert info.settings["proxy"] == "off"
+
+
+def test_the_process_of_via_livekit_uses_no_proxy_whoever_names_one(monkeypatch):
+    for name in ("HTTP_PROXY", "https_proxy", "ALL_PROXY", "wss_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", "example.com")
+    starts = []
+    monkeypatch.setattr(via, "open_agent", lambda start, _setup: starts.append(start))
+    GptRealtimeViaLiveKit(url="ws://127.0.0.1:1/v1").connect(None)
+    for name, value in starts[0].environment.items():
+        monkeypatch.setenv(name, value)
+    assert not {"http", "https", "all", "wss"} & set(urllib.request.getproxies())
+    assert urllib.request.proxy_bypass("api.openai.com")
 
 
 def test_what_is_asked_of_livekit_holds_turn_detection():

@@ -7,6 +7,7 @@ be changed.
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from collections.abc import Mapping
@@ -31,6 +32,7 @@ from pytest_voicebench.conversation import AgentInfo
 Json = Any
 
 _PATH = re.compile(r"/ws/google\.ai\.generativelanguage\.(v\w+)\.GenerativeService\.BidiGenerateContent")
+_PROXIES = frozenset(f"{scheme}_proxy" for scheme in ("http", "https", "all", "ws", "wss", "socks"))
 OWN_AGENT = Path(__file__).parent / "deployed" / "own_agent.py"
 
 
@@ -63,7 +65,7 @@ class Deployed(Unrevealing):
     def info(self) -> AgentInfo:
         """What the system's own adapter says, and how it is deployed."""
         own: AgentInfo = super().info  # type: ignore[misc]
-        settings = {name: value for name, value in own.settings.items() if name not in (*self.CANNOT, "proxy")}
+        settings = {name: value for name, value in own.settings.items() if name not in self.CANNOT}
         deployed = {"via": "livekit", "python": self.python or None, "tools": "host", "retries": 0}
         return replace(own, transport="livekit console", input_hz=WIRE_HZ, settings={**settings, **deployed})
 
@@ -75,7 +77,7 @@ class Deployed(Unrevealing):
             command=(self.python or sys.executable, "-m", "livekit.agents", "console", str(OWN_AGENT)),
             source="host",
             timeout_s=self.start_timeout_s,
-            environment={**told, "VOICEBENCH_AGENT_KEY": secret.reveal() if secret else ""},
+            environment={**no_proxies(os.environ), **told, "VOICEBENCH_AGENT_KEY": secret.reveal() if secret else ""},
             secret=secret,
         )
         return open_agent(start, setup)
@@ -88,6 +90,15 @@ class Deployed(Unrevealing):
     def asked_of_livekit(self) -> Mapping[str, Json]:
         """The system and its settings, for our own agent."""
         raise NotImplementedError
+
+
+def no_proxies(environment: Mapping[str, str]) -> dict[str, str]:
+    """What is to be set beside an environment so that no HTTP library uses a proxy, whether one is named there or not.
+
+    The plugins' clients heed these variables; a proxy would be measured too.
+    """
+    named = {name: "" for name in environment if name.lower() in _PROXIES}
+    return {**named, "NO_PROXY": "*", "no_proxy": "*"}
 
 
 def _asked_like_openai(system: str, agent: GptRealtime) -> dict[str, Json]:

@@ -165,6 +165,15 @@ def scenario_of(folder, name, one):
     return replace(scenario, suite=replace(scenario.suite, tools=slow))
 
 
+def test_a_call_that_could_not_be_joined_is_given_back(held):
+    one = held["not_joined"]
+    assert len(one.double.requests) >= 1
+    assert one.double.waiting == {}
+    deleted = [row["event"] for row in one.rows() if "calls.delete" in str(row["event"])]
+    assert deleted[:2] == [{"type": "calls.delete", "callId": "call-1"}, {"type": "calls.delete", "status": 204}]
+    assert not any("calls.delete" in str(row) for row in held["whole"].rows())
+
+
 WHOLE = ["whole", "paced", "odd", "twice", "unknown", "hums", "unnumbered", "whole_texts", "sound_first", "no_states"]
 
 

@@ -73,6 +73,11 @@ class UltravoxDouble:
         join_url = f"ws://127.0.0.1:{self.port}/calls/{call_id}/server_web_socket?token=join-me"
         return web.json_response({"callId": call_id, "joinUrl": join_url, **body}, status=201)
 
+    async def delete(self, request: web.Request) -> web.Response:
+        """Forget a call that nobody has joined."""
+        found = self.waiting.pop(request.match_info["call"], None)
+        return web.Response(status=204 if found and request.headers.get("X-API-Key") else 404)
+
     async def join(self, request: web.Request) -> web.StreamResponse:
         """The socket of a call."""
         call_id = request.match_info["call"]
@@ -110,6 +115,7 @@ async def listen(double: UltravoxDouble):
     """Serve a double on an ephemeral port of the loopback interface."""
     app = web.Application()
     app.add_routes([web.post("/api/calls", double.create), web.get("/calls/{call}/server_web_socket", double.join)])
+    app.add_routes([web.delete("/api/calls/{call}", double.delete)])
     runner = web.AppRunner(app, handle_signals=False, shutdown_timeout=0.2, access_log=None)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)

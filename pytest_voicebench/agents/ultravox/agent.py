@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from pytest_voicebench.agents.credentials import Secret, Unrevealing, find_key, need_key
 from pytest_voicebench.agents.http_client import is_private, url_flaw
 from pytest_voicebench.agents.protocol import Line, Setup
-from pytest_voicebench.agents.ultravox.creation import INPUT_HZ, Asked, call_request, create_call, duration
+from pytest_voicebench.agents.ultravox.creation import INPUT_HZ, Asked, call_request, create_call, delete_call, duration
 from pytest_voicebench.agents.ultravox.line import UltravoxLine
 from pytest_voicebench.agents.ultravox.state import CallState
 from pytest_voicebench.agents.wire import Wire, open_wire
@@ -126,8 +126,14 @@ class Ultravox(Unrevealing):
         now_s = asyncio.get_running_loop().time
         log = setup.log or WireLog(now_s)
         call = await create_call(self.url, call_request(self.asked(), setup), secret=self._secret, log=log)
-        async with open_wire(call.join_url, log=log, secret=self._secret) as wire:  # the address is all that lets us in
-            first = await _greeting(wire)
+        async with AsyncExitStack() as stack:
+            try:  # the address is all that lets us in
+                wire = await stack.enter_async_context(open_wire(call.join_url, log=log, secret=self._secret))
+                first = await _greeting(wire)
+            except BaseException:
+                await stack.aclose()
+                await delete_call(self.url, call, secret=self._secret, log=log)
+                raise
             state = CallState(now_s=wire.now_s, tool_timeout_s=self.tool_timeout_s)
             line = UltravoxLine(wire, state, first, call.remarks)
             try:

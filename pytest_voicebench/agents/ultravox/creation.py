@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from pytest_voicebench.agents.briefing import briefing
 from pytest_voicebench.agents.credentials import Secret
@@ -24,6 +25,9 @@ Json = Any
 INPUT_HZ = 16_000
 JOIN_TIMEOUT_S = 30
 """So long the provider keeps a call that nobody joins."""
+
+DELETE_TIMEOUT_S = 2.0
+"""For giving back a call that was not joined: the item is an error already, and waits for this."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +96,7 @@ class Created:
     """A call that waits: the address at which it is joined, and what of it the server changed, for the report."""
 
     join_url: str
+    call_id: str | None
     remarks: Sequence[Fault]
 
 
@@ -107,7 +112,7 @@ async def create_call(url: str, request: Mapping[str, Json], *, secret: Secret |
             raise status_refusal(status, _told(body), where=where, headers=headers, secret=secret)
         call = json.loads(body)
         log.received({"type": "calls.create", "status": status, **_shown(call)})
-        return Created(join_url=_join_url(call, where), remarks=_remarks(request, call))
+        return Created(join_url=_join_url(call, where), call_id=_call_id(call), remarks=_remarks(request, call))
     except Exception as error:
         refused = failure(error, where=where, limit_s=OPEN_TIMEOUT_S, secret=secret)
         log.note(str(refused))
@@ -116,11 +121,30 @@ async def create_call(url: str, request: Mapping[str, Json], *, secret: Secret |
         raise refused from error
 
 
+async def delete_call(url: str, call: Created, *, secret: Secret | None, log: WireLog) -> None:
+    """Give back the place of a call that was not joined; where that fails, it is kept for JOIN_TIMEOUT_S. No errors."""
+    if call.call_id is None:
+        return
+    log.sent({"type": "calls.delete", "callId": call.call_id})
+    try:
+        async with asyncio.timeout(DELETE_TIMEOUT_S), open_client() as client:
+            place = f"{url.rstrip('/')}/calls/{quote(call.call_id, safe='')}"
+            answer = await client.delete(place, headers=_headers(secret))
+            log.received({"type": "calls.delete", "status": answer.status_code})
+    except Exception as error:  # noqa: BLE001 - why it could not be joined is what is told
+        log.note(str(failure(error, where=f"call at {shown_url(url)}", limit_s=DELETE_TIMEOUT_S, secret=secret)))
+
+
+def _headers(secret: Secret | None) -> dict[str, str]:
+    return {"User-Agent": "pytest-voicebench", **({"X-API-Key": secret.reveal()} if secret else {})}
+
+
 async def _posted(url: str, request: Mapping[str, Json], secret: Secret | None) -> tuple[int, Mapping[str, str], bytes]:
     """Status, headers and body of the answer."""
-    headers = {"User-Agent": "pytest-voicebench", **({"X-API-Key": secret.reveal()} if secret else {})}
     async with asyncio.timeout(OPEN_TIMEOUT_S), open_client() as client:
-        answer = await client.post(url, json=dict(request), headers=headers, params={"enableGreetingPrompt": "false"})
+        answer = await client.post(
+            url, json=dict(request), headers=_headers(secret), params={"enableGreetingPrompt": "false"}
+        )
         return answer.status_code, answer.headers, answer.content
 
 
@@ -130,6 +154,11 @@ def _join_url(call: Json, where: str) -> str:
     if not isinstance(address, str) or url_flaw(address):
         raise Unreachable("rejected", f"{where}: the answer holds no joinUrl of a WebSocket")
     return address
+
+
+def _call_id(call: Json) -> str | None:
+    found = call.get("callId") if isinstance(call, dict) else None
+    return found if isinstance(found, str) and found else None
 
 
 def _remarks(request: Mapping[str, Json], call: dict[str, Json]) -> list[Fault]:

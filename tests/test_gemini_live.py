@@ -25,6 +25,7 @@ from pytest_voicebench.audio import RATE_HZ
 from pytest_voicebench.conversation import Conversation
 from pytest_voicebench.duplex import converse
 from pytest_voicebench.scenario import Step
+from pytest_voicebench.validity import blocks_were_late
 from tests.servers.gemini_script import GeminiScript
 from tests.servers.gemini_server import GeminiDouble, listen
 from tests.servers.openai_script import Call, Say, recite
@@ -106,6 +107,7 @@ CASES = {
     "goes_in_reply": case(on_audio=[{"go_away": 8}], turns=TWICE, steps=TWO),
     "goes_in_long_reply": case(on_audio=[{"go_away": 5.3}], turns=((Say(3.0, "One."),),), pace=0.9),
     "goes_in_speech": case(on_quiet_s=0.7, go_away_s=5.2),
+    "goes_slowly": case(on_quiet_s=0.7, go_away_s=5.2, resumes_after_s=1.2),
     "goes_early": case(on_quiet_s=0.7, leaves_s=0.2),
     "goes_twice": case(on_quiet_s=1.5, first=[{"go_away": 8}]),
     "no_handle": case(on_turn=[{"go_away": 8, "leaves": 0.1}], gives_handles=False),
@@ -408,7 +410,21 @@ def test_when_the_server_goes_away_the_session_goes_on_in_another_socket(held, n
     assert told[0] == "the server goes away: the session moves to another connection"
 
 
-@pytest.mark.parametrize("name", [*MOVES, "goes_twice"])
+def test_sound_that_waits_for_another_socket_counts_as_late_and_the_item_says_how_long(held):
+    one = held["goes_slowly"]
+    ((kind, message),) = one.told()
+    told, seconds = message.removesuffix(" s for it").rsplit(" ", 1)
+    assert (kind, told) == (
+        "agent",
+        "the server went away and the session moved to another connection: the user's sound waited",
+    )
+    assert 1.1 <= float(seconds) <= 2.0
+    assert one.talk.delivery.late_max_s > 0.9
+    assert blocks_were_late(one.talk)  # so that no latency of it is measured
+    assert not blocks_were_late(held["goes_in_speech"].talk)
+
+
+@pytest.mark.parametrize("name", [*MOVES, "goes_twice", "goes_slowly"])
 def test_no_audio_is_lost_or_sent_twice_by_a_move(held, name):
     one = held[name]
     assert len(one.heard()) == BLOCK * (one.talk.duration_ticks // 480)

@@ -29,6 +29,7 @@ class GeminiScript:
     on_quiet_s: float | None = None  # goAway when that much audio has come, whatever is the case
     go_away_s: float = 8.0
     leaves_s: float | None = None  # when it really closes, else as it said
+    resumes_after_s: float = 0.0  # so long a later socket waits for its setupComplete
     gives_handles: bool = True
     refuses_handle: str | None = None  # the reason of a 1008 on the second socket
     late_transcript: bool = False  # the user's text comes after the turn is complete

@@ -104,6 +104,8 @@ class GeminiDouble:
         if not self.script.confirms:
             await socket.wait_closed()
         again, session.socket = session.socket is not None, socket
+        if again:
+            await asyncio.sleep(self.script.resumes_after_s)
         await session.send({"setupComplete": {"sessionId": f"session-{len(self.sessions)}"}})
         if not again:
             session.start()

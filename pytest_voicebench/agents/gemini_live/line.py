@@ -24,8 +24,17 @@ Reopen = Callable[[str], AbstractAsyncContextManager[Wire]]
 MARGIN_S = 5.0
 """So long before the server leaves, the session moves even in the middle of something."""
 
+LONGEST_WAIT_S = 10.0
+"""So long a block waits for the next socket; after that it only queues, or sending would count as stuck."""
+
+NOTICED_S = 0.1
+"""A move that holds the user's sound for less is no remark."""
+
 LOUD_DBFS = -45.0
 """Above this a block of the user counts as speech, for choosing the moment of a move only."""
+
+
+_MOVED = "the server went away and the session moved to another connection: the user's sound waited {:.1f} s for it"
 
 
 class LiveLine:
@@ -33,7 +42,8 @@ class LiveLine:
 
     When the server says that it goes away, the session moves: at once if the agent is idle, the user's last words are
     answered and a handle knows it all; else as soon as that is so, or MARGIN_S before the end. While the next socket
-    opens, what is to be sent waits, and follows in order: every block goes to exactly one socket.
+    opens, what is to be sent waits, and follows in order: every block goes to exactly one socket. `send` waits too, so
+    that these blocks count as late, and no latency is measured where they are too many; how long is a remark.
     """
 
     def __init__(self, wire: Wire, *, asked: Asked, log: WireLog, reopen: Reopen) -> None:
@@ -48,6 +58,7 @@ class LiveLine:
         self._holding = False
         self._moving: asyncio.Task[None] | None = None
         self._texts: deque[dict[str, Json]] = deque()
+        self._remarks: list[Fault] = []
 
     async def close(self) -> None:
         """End a move under way, and close the sockets that were opened here."""
@@ -70,6 +81,8 @@ class LiveLine:
             self._begin_move()
         await self._put({"realtimeInput": {"audio": {"data": pcm, "mimeType": f"audio/pcm;rate={audio.rate_hz}"}}})
         await self._put_texts()
+        if self._holding and self._moving is not None and not self._moving.done():
+            await asyncio.wait([self._moving], timeout=LONGEST_WAIT_S)
 
     async def _put(self, message: dict[str, Json]) -> None:
         """Send in order. What a socket that is going away takes no more waits for the next one."""
@@ -97,6 +110,7 @@ class LiveLine:
 
     async def _move(self, old: Wire, handle: str) -> None:
         """Open the next socket, send what waited, and leave the old one. Raises Unreachable."""
+        began_s = self._now_s()
         try:
             self._wire = wire = await self._stack.enter_async_context(self._reopen(handle))
             self._state.moved()
@@ -104,6 +118,8 @@ class LiveLine:
             while self._held and await wire.send(self._held[0]):
                 self._held.popleft()
             self._holding = False
+            if (held_s := self._now_s() - began_s) >= NOTICED_S:
+                self._remarks.append(Fault(kind="agent", message=_MOVED.format(held_s)))
         finally:
             await old.leave()
 
@@ -111,6 +127,8 @@ class LiveLine:
         """Events until the server hangs up, over all sockets. A line that breaks is a Fault."""
         yield Ready()
         while True:
+            while self._remarks:
+                yield self._remarks.pop(0)
             self._read = wire = self._wire
             broken = None
             try:

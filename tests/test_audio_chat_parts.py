@@ -16,7 +16,7 @@ from pytest_voicebench.agents.audio_chat import AudioChat
 from pytest_voicebench.agents.audio_chat.machine_voice import MachineVoice
 from pytest_voicebench.agents.audio_chat.sound_messages import SoundMessages
 from pytest_voicebench.agents.naming import AgentNameError, check_hosted, parse_agent
-from pytest_voicebench.agents.openai_realtime.items import NotAudio
+from pytest_voicebench.agents.reading import NotAudio
 from pytest_voicebench.agents.refusals import Unreachable
 from pytest_voicebench.agents.turn_based.history import History, Sentence
 from pytest_voicebench.agents.turn_based.spoken_answers import SoundPieces, finish_of, parts_of

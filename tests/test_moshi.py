@@ -21,10 +21,11 @@ sphn = pytest.importorskip("sphn")
 
 from pytest_voicebench.agents.checks import event_flaw  # noqa: E402
 from pytest_voicebench.agents.moshi import Moshi, PersonaPlex  # noqa: E402
-from pytest_voicebench.agents.moshi.codec import FRAME, Decoder, Encoder, NotAudio  # noqa: E402
+from pytest_voicebench.agents.moshi.codec import FRAME, Decoder, Encoder  # noqa: E402
 from pytest_voicebench.agents.moshi.state import StreamState, is_loud  # noqa: E402
 from pytest_voicebench.agents.naming import AgentNameError, build_agent, check_hosted, parse_agent  # noqa: E402
 from pytest_voicebench.agents.protocol import Fault, Setup, Transcript, Unsupported  # noqa: E402
+from pytest_voicebench.agents.reading import NotAudio  # noqa: E402
 from pytest_voicebench.agents.refusals import Unreachable  # noqa: E402
 from pytest_voicebench.audio import RATE_HZ  # noqa: E402
 from pytest_voicebench.conversation import Conversation  # noqa: E402

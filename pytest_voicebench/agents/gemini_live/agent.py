@@ -14,6 +14,7 @@ from pytest_voicebench.agents.gemini_live.line import LiveLine
 from pytest_voicebench.agents.gemini_live.messages import Asked, session_setup
 from pytest_voicebench.agents.gemini_live.models import GEMINI_2_5, GEMINI_3_1, GEMINI_3_8, Calling, Generation
 from pytest_voicebench.agents.protocol import Line, Setup
+from pytest_voicebench.agents.settings import need_one_of
 from pytest_voicebench.agents.wire import Wire, is_private, open_wire, url_flaw
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.conversation import AgentInfo
@@ -64,10 +65,10 @@ class GeminiLive(Unrevealing):
                 raise ValueError(f"{name} must be text, not {value!r}")
         if flaw := url_flaw(self.url):
             raise ValueError(flaw)
-        _one_of("start_sensitivity", self.start_sensitivity, _SENSITIVITY)
-        _one_of("end_sensitivity", self.end_sensitivity, _SENSITIVITY)
-        _one_of("activity_handling", self.activity_handling, tuple(_HANDLING))
-        _one_of("turn_coverage", self.turn_coverage, tuple(_COVERAGE))
+        need_one_of("start_sensitivity", self.start_sensitivity, _SENSITIVITY)
+        need_one_of("end_sensitivity", self.end_sensitivity, _SENSITIVITY)
+        need_one_of("activity_handling", self.activity_handling, tuple(_HANDLING))
+        need_one_of("turn_coverage", self.turn_coverage, tuple(_COVERAGE))
         if not (0 <= self.prefix_padding_ms <= 10_000 and 0 < self.silence_duration_ms <= 10_000):
             raise ValueError("prefix_padding_ms and silence_duration_ms must be from 0 to 10000")
         self.check_own()
@@ -200,7 +201,7 @@ class Gemini31(GeminiLive):
 
     def check_own(self) -> None:
         """Check the level."""
-        _one_of("thinking_level", self.thinking_level, _THINKING)
+        need_one_of("thinking_level", self.thinking_level, _THINKING)
 
     def thinking(self) -> Mapping[str, str | int]:
         """A level."""
@@ -226,7 +227,7 @@ class Gemini38(GeminiLive):
     def check_own(self) -> None:
         """Check how tools are called, and the level."""
         _check_calling(self.tool_calling, self.scheduling, self.GENERATION)
-        _one_of("thinking_level", self.thinking_level, _THINKING)
+        need_one_of("thinking_level", self.thinking_level, _THINKING)
 
     def calling(self) -> tuple[Calling, str | None]:
         """As set."""
@@ -246,12 +247,7 @@ def _calling(how: Any, scheduling: str) -> tuple[Calling, str | None]:
 
 
 def _check_calling(how: str, scheduling: str, generation: Generation) -> None:
-    _one_of("tool_calling", how, generation.calling)
-    _one_of("scheduling", scheduling, _SCHEDULING)
+    need_one_of("tool_calling", how, generation.calling)
+    need_one_of("scheduling", scheduling, _SCHEDULING)
     if how == "blocking" and scheduling != "when_idle":
         raise ValueError("scheduling belongs to tool_calling=async")
-
-
-def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise ValueError(f"{name} must be {' or '.join(allowed)}, not {value!r}")

@@ -10,14 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from pytest_voicebench.agents.reading import NotAudio
 from pytest_voicebench.audio import RATE_HZ, Audio
 
 _RATE = re.compile(r"\brate=(\d+)")
 _LOWEST_HZ, _HIGHEST_HZ = 8_000, 192_000
-
-
-class NotAudio(ValueError):  # noqa: N818 - says what is the case
-    """A piece that cannot be sound; one line."""
 
 
 @dataclass(slots=True)

@@ -21,24 +21,6 @@ def _camel(name: str) -> str:
     return _AFTER_LINE.sub(lambda found: found[1].upper(), name)
 
 
-def part(event: dict[str, Json], name: str) -> dict[str, Json]:
-    """An object inside; empty where there is none."""
-    value = event.get(name)
-    return value if isinstance(value, dict) else {}
-
-
-def parts(event: dict[str, Json], name: str) -> list[dict[str, Json]]:
-    """The objects of a list inside."""
-    value = event.get(name)
-    return [inner for inner in value if isinstance(inner, dict)] if isinstance(value, list) else []
-
-
-def text(event: dict[str, Json], name: str) -> str:
-    """A text inside; empty where there is none."""
-    value = event.get(name)
-    return value if isinstance(value, str) else ""
-
-
 def seconds(value: Json) -> float | None:
     """A duration as protobuf writes it (`9.5s`); None for anything else."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)s", value) if isinstance(value, str) else None

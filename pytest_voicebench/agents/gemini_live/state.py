@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pytest_voicebench.agents.gemini_live.models import Calling
-from pytest_voicebench.agents.gemini_live.sound import NotAudio, Sound
-from pytest_voicebench.agents.gemini_live.spelling import camel_cased, part, parts, seconds, text
+from pytest_voicebench.agents.gemini_live.sound import Sound
+from pytest_voicebench.agents.gemini_live.spelling import camel_cased, seconds
 from pytest_voicebench.agents.gemini_live.turns import AgentTurns, UserTurns
 from pytest_voicebench.agents.gemini_live.usage import usage_counts
+from pytest_voicebench.agents.play_head import PlayHead
 from pytest_voicebench.agents.protocol import (
     AgentAudio,
     AgentEvent,
     Fault,
-    PlaybackClear,
     ToolCall,
     ToolCancelled,
     ToolResult,
@@ -22,6 +22,7 @@ from pytest_voicebench.agents.protocol import (
     TurnEnd,
     Usage,
 )
+from pytest_voicebench.agents.reading import NotAudio, part, parts, text
 
 Json = Any
 Event = dict[str, Json]
@@ -40,7 +41,7 @@ class SessionState:
         self._agent = AgentTurns()
         self._user = UserTurns(now_s)
         self._sound = Sound()
-        self._plays_until_s = 0.0
+        self._head = PlayHead()
         self._responses = 0
         self._waiting: dict[str, bool] = {}  # calls without an answer; whether they have an id of the server's
         self._told: list[tuple[str, str, Json]] = []  # all calls that were not taken back
@@ -135,7 +136,7 @@ class SessionState:
             return [Fault(kind="infrastructure", message=f"serverContent.modelTurn: {flaw}")]
         if not len(audio.samples):
             return []
-        self._plays_until_s = max(self._plays_until_s, self._now_s()) + audio.duration_s
+        self._head.add(audio.duration_s, self._now_s())
         return [AgentAudio(item_id=item_id, audio=audio)]
 
     def _began(self) -> None:
@@ -144,15 +145,10 @@ class SessionState:
         self._user.reply_began()
 
     def _interrupted(self) -> list[AgentEvent]:
-        """A clear where something plays; else nothing, so that no reply counts as cut that was heard whole."""
         self._cut, self._generating = True, False
         self._agent.cut()
         self._user.turn_over()
-        now_s = self._now_s()
-        if now_s >= self._plays_until_s:
-            return []
-        self._plays_until_s = now_s
-        return [PlaybackClear()]
+        return [*self._head.clear(self._now_s())]
 
     def _completed(self) -> list[AgentEvent]:
         """The turn is over; one that was cut had its end before, and the user has begun the next."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_voicebench.agents.checks import is_count
-from pytest_voicebench.agents.gemini_live.spelling import parts, text
+from pytest_voicebench.agents.reading import parts, text
 
 Json = Any
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from pytest_voicebench.agents.livekit.calls import ReportedCalls
 from pytest_voicebench.agents.livekit.usage import counts_of, difference
-from pytest_voicebench.agents.protocol import AgentAudio, AgentEvent, Fault, PlaybackClear, ToolRan, Transcript, Usage
+from pytest_voicebench.agents.play_head import PlayHead
+from pytest_voicebench.agents.protocol import AgentAudio, AgentEvent, Fault, ToolRan, Transcript, Usage
 from pytest_voicebench.audio import Audio, Samples
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class ConsoleState:
     _made: int = 0
     _texts: int = 0
     _user_texts: int = 0
-    _plays_until_s: float = 0.0
+    _head: PlayHead = field(default_factory=PlayHead)
     _sounded: bool = False
     _due_s: list[float] = field(default_factory=list)
     _used: dict[str, float] = field(default_factory=dict)
@@ -86,7 +87,7 @@ class ConsoleState:
             return []
         self._sounded = True
         rate_hz = int(frame.sample_rate)
-        self._plays_until_s = max(self._plays_until_s, self.now_s()) + len(samples) / max(1, rate_hz)
+        self._head.add(len(samples) / max(1, rate_hz), self.now_s())
         return [AgentAudio(item_id=speech.item_id, audio=Audio(samples=samples, rate_hz=rate_hz))]
 
     def _current(self) -> Speech:
@@ -99,20 +100,15 @@ class ConsoleState:
     def _flush(self) -> list[AgentEvent]:
         """The end of a speech. One without sound is none: the agent waits for nothing."""
         if self._sounded:
-            self._due_s.append(max(self._plays_until_s, self.now_s()))
+            self._due_s.append(max(self._head.until_s, self.now_s()))
         self._sounded = False
         self._end_speech()
         return []
 
     def _clear(self) -> list[AgentEvent]:
-        """A clear where something plays; else nothing, so that no reply counts as cut that was heard whole."""
         self._due_s.clear()
         self._end_speech()
-        now_s = self.now_s()
-        if now_s >= self._plays_until_s:
-            return []
-        self._plays_until_s = now_s
-        return [PlaybackClear()]
+        return [*self._head.clear(self.now_s())]
 
     def _end_speech(self) -> None:
         if self._speeches:

@@ -6,14 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from pytest_voicebench.agents.reading import NotAudio
 from pytest_voicebench.audio import RATE_HZ, Samples, to_int16
 
 FRAME = RATE_HZ * 80 // 1000
 """Samples of a frame."""
-
-
-class NotAudio(ValueError):  # noqa: N818 - says what is the case
-    """What came is no part of the stream; nor is anything after it."""
 
 
 class Encoder:

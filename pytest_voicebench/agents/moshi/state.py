@@ -6,8 +6,8 @@ from typing import Protocol
 
 import numpy as np
 
-from pytest_voicebench.agents.moshi.codec import NotAudio
 from pytest_voicebench.agents.protocol import AgentAudio, AgentEvent, Fault, Transcript
+from pytest_voicebench.agents.reading import NotAudio
 from pytest_voicebench.audio import RATE_HZ, Audio, Samples
 
 LOUD_DBFS = -55.0

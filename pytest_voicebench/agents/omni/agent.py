@@ -16,6 +16,7 @@ from pytest_voicebench.agents.omni.map import SUBPROTOCOL
 from pytest_voicebench.agents.omni.opening import Clock, Opened, open_map, open_sglang, open_vllm
 from pytest_voicebench.agents.omni.reference import reference_flaw, reference_wav
 from pytest_voicebench.agents.protocol import AgentAbsent, Line, Setup
+from pytest_voicebench.agents.settings import need_one_of
 from pytest_voicebench.agents.wire import Wire, is_private, open_wire, url_flaw
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio_files import AudioError
@@ -99,7 +100,7 @@ class MiniCpmO(Unrevealing):
 
     def __post_init__(self) -> None:
         """Check the settings and find the key."""
-        _one_of("dialect", self.dialect, tuple(DIALECTS))
+        need_one_of("dialect", self.dialect, tuple(DIALECTS))
         for name in ("url", "model"):
             value = getattr(self, name)
             if not isinstance(value, str) or not value.isprintable():
@@ -114,8 +115,8 @@ class MiniCpmO(Unrevealing):
 
     def _check_turns(self) -> None:
         detections = ("none", "server_vad") if self._dialect.detects else ("none",)
-        _one_of("turn_detection", self.turn_detection, detections)
-        _one_of("playback_commit_policy", self.playback_commit_policy, _COMMIT_POLICIES)
+        need_one_of("turn_detection", self.turn_detection, detections)
+        need_one_of("playback_commit_policy", self.playback_commit_policy, _COMMIT_POLICIES)
         if not 0 <= self.threshold <= 1:
             raise ValueError(f"threshold must be from 0 to 1, not {self.threshold}")
         if not (0 <= self.prefix_padding_ms <= 10_000 and 0 < self.silence_duration_ms <= 10_000):
@@ -224,8 +225,3 @@ class NemotronVoiceChat(MiniCpmO):
     tools: bool = True
 
     NAME: ClassVar[str] = "nemotron-voicechat"
-
-
-def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise ValueError(f"{name} must be {' or '.join(allowed)}, not {value!r}")

@@ -14,6 +14,7 @@ from pytest_voicebench.agents.omni.line import appended
 from pytest_voicebench.agents.omni.playing import Playing
 from pytest_voicebench.agents.openai_realtime.state import SessionState
 from pytest_voicebench.agents.protocol import AgentAudio, AgentEvent, Fault, ToolResult, TurnEnd, Usage
+from pytest_voicebench.agents.reading import text
 from pytest_voicebench.audio import Audio
 
 Json = Any
@@ -70,8 +71,8 @@ class VllmState(SessionState):
         found = super().take(event)
         for one in found:
             if isinstance(one, AgentAudio):
-                self._responses.setdefault(one.item_id, _text(event, "response_id"))
-                self._sounding = _text(event, "response_id") or None
+                self._responses.setdefault(one.item_id, text(event, "response_id"))
+                self._sounding = text(event, "response_id") or None
                 self._playing.add(one.item_id, one.audio.duration_s, self._now_s())
         return found
 
@@ -115,22 +116,22 @@ class VllmState(SessionState):
     def _created(self, event: Event) -> list[AgentEvent]:
         """A response begins beside those that are under way: calls are responses of their own here."""
         response = event.get("response")
-        self._active = _text(response, "id") if isinstance(response, dict) else None
+        self._active = text(response, "id") if isinstance(response, dict) else None
         return []
 
     def _sound_cleared(self, event: Event) -> list[AgentEvent]:
         """What was sent is not to be played on, though its response may be complete."""
-        if response_id := _text(event, "response_id"):
+        if response_id := text(event, "response_id"):
             self._over.add(response_id)
         return self._cleared()
 
     def _overlap(self, event: Event) -> list[AgentEvent]:
         """What the server makes of speech during speech; it is counted by its name."""
-        action = _text(event, "action")
+        action = text(event, "action")
         counts: list[AgentEvent] = [Usage(counts={f"overlap_{action}_decisions": 1})] if action else []
         if action != "barge_in":
             return counts
-        self._over |= {r for r in (_text(event, "response_id"), self._sounding) if r}  # what is on its way is late
+        self._over |= {r for r in (text(event, "response_id"), self._sounding) if r}  # what is on its way is late
         return [*counts, *self._cleared()]
 
     def _done(self, event: Event) -> list[AgentEvent]:
@@ -141,13 +142,13 @@ class VllmState(SessionState):
 
     def _listens(self, event: Event) -> list[AgentEvent]:
         """The model decided to be silent: once for every second or so, and for a response that ends without a word."""
-        response_id = _text(event, "response_id")
+        response_id = text(event, "response_id")
         ended = [TurnEnd(response_id=response_id)] if response_id and response_id == self._active else []
         return [Usage(counts={"listen_decisions": 1}), *ended]
 
     def _ended_by_server(self, event: Event) -> list[AgentEvent]:
-        what = _text(event, "type").removeprefix("session.")
-        reason = " ".join(_text(event, "reason").split())[:200]
+        what = text(event, "type").removeprefix("session.")
+        reason = " ".join(text(event, "reason").split())[:200]
         return [Fault(kind="infrastructure", message=f"the server ended the session: {what} {reason}".rstrip())]
 
     def _flat_error(self, event: Event) -> list[AgentEvent]:
@@ -171,8 +172,3 @@ class VllmState(SessionState):
         "error": _flat_error,
     }
     """What takes a server event, by its name."""
-
-
-def _text(event: Event, name: str) -> str:
-    value = event.get(name)
-    return value if isinstance(value, str) else ""

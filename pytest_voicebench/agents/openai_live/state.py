@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from pytest_voicebench.agents.openai_live.speech_runs import SpeechRuns
 from pytest_voicebench.agents.openai_realtime.calls import ResponseCalls
 from pytest_voicebench.agents.openai_realtime.errors import fault_of, kind_of_failure
-from pytest_voicebench.agents.openai_realtime.items import ItemAudio, NotAudio
+from pytest_voicebench.agents.openai_realtime.items import ItemAudio
 from pytest_voicebench.agents.openai_realtime.usage import usage_counts
 from pytest_voicebench.agents.protocol import (
     AgentAudio,
@@ -22,6 +22,7 @@ from pytest_voicebench.agents.protocol import (
     TurnEnd,
     Usage,
 )
+from pytest_voicebench.agents.reading import NotAudio, part, text
 
 Json = Any
 Event = dict[str, Json]
@@ -98,17 +99,17 @@ class LiveState:
 
     def _backend(self, event: Event) -> list[AgentEvent]:
         """An event of the model that does the tasks."""
-        inner = _part(event, "event")
-        kind, response = inner.get("type"), _part(inner, "response")
-        task = _text(event, "delegation_id")
-        response_id = _text(response, "id") or self._tasks.get(task, task)  # items do not name their response
+        inner = part(event, "event")
+        kind, response = inner.get("type"), part(inner, "response")
+        task = text(event, "delegation_id")
+        response_id = text(response, "id") or self._tasks.get(task, task)  # items do not name their response
         self._tasks[task] = response_id
         calls = self._calls.setdefault(response_id, ResponseCalls(response_id=response_id))
         match kind:
             case "response.created":
                 self._asking.add(response_id)
             case "response.output_item.done":
-                return self._noted(calls.made(_part(inner, "item")))
+                return self._noted(calls.made(part(inner, "item")))
             case "response.completed" | "response.incomplete" | "response.failed" | "response.cancelled":
                 return self._backend_done(calls, response, complete=kind == "response.completed")
         return []
@@ -119,11 +120,11 @@ class LiveState:
         found = self._noted(calls.end(output if isinstance(output, list) else [], complete=complete))
         counts = usage_counts(response.get("usage"), "backend_")
         usage: list[AgentEvent] = [Usage(counts=counts)] if counts else []
-        status = _text(response, "status")
+        status = text(response, "status")
         remarks: list[AgentEvent] = []
         if not complete and status != "cancelled":
-            error = _part(response, "error")
-            told = error.get("message") or _part(response, "incomplete_details").get("reason") or "no reason given"
+            error = part(response, "error")
+            told = error.get("message") or part(response, "incomplete_details").get("reason") or "no reason given"
             kind = kind_of_failure(error) if status == "failed" else "agent"
             remarks = [Fault(kind=kind, message=f"a task is {status or 'incomplete'}: {told}")]
         return [*found, TurnEnd(response_id=calls.response_id), *usage, *remarks]
@@ -140,19 +141,19 @@ class LiveState:
 
     def _usage(self, event: Event) -> list[AgentEvent]:
         """The count is that of the whole session so far."""
-        seconds = _part(event, "usage").get("seconds")
+        seconds = part(event, "usage").get("seconds")
         if not isinstance(seconds, int | float) or isinstance(seconds, bool) or seconds <= self._seconds:
             return []
         more, self._seconds = float(seconds) - self._seconds, float(seconds)
         return [Usage(counts={"live_seconds": more})]
 
     def _closed(self, event: Event) -> list[AgentEvent]:
-        reason = " ".join(_text(event, "reason").split())[:200] or "no reason given"
+        reason = " ".join(text(event, "reason").split())[:200] or "no reason given"
         ended = Fault(kind=kind_of_failure({"reason": reason}), message=f"the server ended the session: {reason}")
         return [*self._usage(event), ended]
 
     def _error(self, event: Event) -> list[AgentEvent]:
-        fault = fault_of(_part(event, "error"))
+        fault = fault_of(part(event, "error"))
         return [fault] if fault else []
 
     HANDLERS: ClassVar[Mapping[str, Callable[[Any, Event], list[AgentEvent]]]] = {
@@ -168,15 +169,5 @@ class LiveState:
 
 
 def _said(event: Event, speaker: Any, item_id: str) -> list[AgentEvent]:
-    text = _text(event, "delta")
-    return [Transcript(speaker=speaker, text=text, item_id=item_id, delta=True)] if text else []
-
-
-def _part(event: Event, name: str) -> Event:
-    value = event.get(name)
-    return value if isinstance(value, dict) else {}
-
-
-def _text(event: Event, name: str) -> str:
-    value = event.get(name)
-    return value if isinstance(value, str) else ""
+    words = text(event, "delta")
+    return [Transcript(speaker=speaker, text=words, item_id=item_id, delta=True)] if words else []

@@ -15,6 +15,7 @@ from pytest_voicebench.agents.openai_realtime.line import RealtimeLine
 from pytest_voicebench.agents.openai_realtime.state import SessionState
 from pytest_voicebench.agents.protocol import Fault, Line, Setup
 from pytest_voicebench.agents.refusals import Unreachable
+from pytest_voicebench.agents.settings import need_one_of
 from pytest_voicebench.agents.wire import Wire, is_private, open_wire, url_flaw
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio import RATE_HZ
@@ -59,9 +60,9 @@ class GptRealtime(Unrevealing):
                 raise ValueError(f"{name} must be text, not {value!r}")
         if flaw := url_flaw(self.url):
             raise ValueError(flaw)
-        _one_of("dialect", self.dialect, tuple(DIALECTS))
-        _one_of("turn_detection", self.turn_detection, DIALECTS[self.dialect].turn_detections)
-        _one_of("eagerness", self.eagerness, _EAGERNESS)
+        need_one_of("dialect", self.dialect, tuple(DIALECTS))
+        need_one_of("turn_detection", self.turn_detection, DIALECTS[self.dialect].turn_detections)
+        need_one_of("eagerness", self.eagerness, _EAGERNESS)
         if self.turn_detection == "server_vad" and self.eagerness != "auto":
             raise ValueError("eagerness belongs to turn_detection=semantic_vad")
         if not 0 <= self.threshold <= 1:
@@ -168,8 +169,3 @@ async def _await(wire: Wire, *kinds: str) -> dict[str, Any]:
     error = event.get("error")
     told = error.get("message") if isinstance(error, dict) else None
     raise Unreachable("rejected", wire.scrubbed(f"the server refused the session: {told or 'no reason given'}"))
-
-
-def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise ValueError(f"{name} must be {' or '.join(allowed)}, not {value!r}")

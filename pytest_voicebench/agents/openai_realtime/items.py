@@ -9,11 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from pytest_voicebench.agents.reading import NotAudio
 from pytest_voicebench.audio import RATE_HZ, Audio
-
-
-class NotAudio(ValueError):  # noqa: N818 - says what is the case
-    """A piece that cannot be sound; one line."""
 
 
 @dataclass(slots=True, kw_only=True)

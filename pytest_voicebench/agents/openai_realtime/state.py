@@ -10,19 +10,20 @@ from pytest_voicebench.agents.checks import MAX_RATE_HZ, MIN_RATE_HZ
 from pytest_voicebench.agents.openai_realtime.calls import ResponseCalls
 from pytest_voicebench.agents.openai_realtime.dialects import current_name
 from pytest_voicebench.agents.openai_realtime.errors import fault_of, kind_of_failure
-from pytest_voicebench.agents.openai_realtime.items import ItemAudio, NotAudio
+from pytest_voicebench.agents.openai_realtime.items import ItemAudio
 from pytest_voicebench.agents.openai_realtime.usage import usage_counts
+from pytest_voicebench.agents.play_head import PlayHead
 from pytest_voicebench.agents.protocol import (
     UNREPORTED,
     AgentAudio,
     AgentEvent,
     Fault,
-    PlaybackClear,
     ToolResult,
     Transcript,
     TurnEnd,
     Usage,
 )
+from pytest_voicebench.agents.reading import NotAudio, part, text
 from pytest_voicebench.audio import RATE_HZ
 from pytest_voicebench.conversation import NOT_WRITTEN_DOWN
 
@@ -55,7 +56,7 @@ class SessionState:
         self._went_on: set[str] = set()  # of which sound was dropped after the user spoke into it
         self._calls: dict[str, ResponseCalls] = {}
         self._items: dict[str, ItemAudio] = {}
-        self._plays_until_s = 0.0
+        self._head = PlayHead()
         self._final_texts: set[str] = set()
 
     def take(self, event: Event) -> list[AgentEvent]:
@@ -120,15 +121,10 @@ class SessionState:
         return []
 
     def _cleared(self) -> list[AgentEvent]:
-        """A clear where something plays; else nothing, so that no reply counts as cut that was heard whole."""
-        now_s = self._now_s()
-        if now_s >= self._plays_until_s:
-            return []
-        self._plays_until_s = now_s
-        return [PlaybackClear()]
+        return [*self._head.clear(self._now_s())]
 
     def _response_created(self, event: Event) -> list[AgentEvent]:
-        response_id = _text(_part(event, "response"), "id")
+        response_id = text(part(event, "response"), "id")
         found: list[AgentEvent] = []
         if self._active is not None and self._active != response_id:  # left without an end, as Grok does
             self._over.add(self._active)
@@ -137,8 +133,8 @@ class SessionState:
         return found
 
     def _response_done(self, event: Event) -> list[AgentEvent]:
-        response = _part(event, "response")
-        response_id, status = _text(response, "id") or self._active or "", response.get("status", "completed")
+        response = part(event, "response")
+        response_id, status = text(response, "id") or self._active or "", response.get("status", "completed")
         cancelled = status == "cancelled"
         if self._active in (None, response_id):
             self._active, self._asked = None, False
@@ -159,8 +155,8 @@ class SessionState:
         return [*calls.end(output, complete=complete), TurnEnd(response_id=response_id)]
 
     def _audio(self, event: Event) -> list[AgentEvent]:
-        item_id, delta = _text(event, "item_id"), event.get("delta")
-        response_id = _text(event, "response_id")
+        item_id, delta = text(event, "item_id"), event.get("delta")
+        response_id = text(event, "response_id")
         if response_id in self._over:
             self._went_on.add(response_id)
         if response_id in self._over or not item_id:
@@ -172,7 +168,7 @@ class SessionState:
             return [Fault(kind="infrastructure", message=f"response.output_audio.delta: {flaw}")]
         if not len(audio.samples):
             return []
-        self._plays_until_s = max(self._plays_until_s, self._now_s()) + audio.duration_s
+        self._head.add(audio.duration_s, self._now_s())
         return [AgentAudio(item_id=item_id, audio=audio)]
 
     def _agent_text(self, event: Event) -> list[AgentEvent]:
@@ -194,39 +190,39 @@ class SessionState:
 
     def _user_text_failed(self, event: Event) -> list[AgentEvent]:
         """Of what the user said here nobody knows what the server heard."""
-        error = _part(event, "error")
+        error = part(event, "error")
         told = error.get("message") or error.get("code") or error.get("type") or "no reason given"
         return [Fault(kind="agent", message=f"{NOT_WRITTEN_DOWN}: {' '.join(str(told).split())[:300]}")]
 
     def _transcript(
-        self, event: Event, speaker: Any, text: Json, *, delta: bool = False, final: bool = False
+        self, event: Event, speaker: Any, words: Json, *, delta: bool = False, final: bool = False
     ) -> list[AgentEvent]:
         """A text of an item. A final one is replaced by final ones only; late ones of what was cut are void."""
-        item_id = _text(event, "item_id")
-        if not isinstance(text, str) or _text(event, "response_id") in self._over:
+        item_id = text(event, "item_id")
+        if not isinstance(words, str) or text(event, "response_id") in self._over:
             return []
         if item_id in self._final_texts and not final:
             return []
         if final and item_id:
             self._final_texts.add(item_id)
-        return [Transcript(speaker=speaker, text=text, item_id=item_id or None, delta=delta)]
+        return [Transcript(speaker=speaker, text=words, item_id=item_id or None, delta=delta)]
 
     def _calls_of(self, response_id: str) -> ResponseCalls:
         return self._calls.setdefault(response_id, ResponseCalls(response_id=response_id))
 
     def _item_added(self, event: Event) -> list[AgentEvent]:
-        self._calls_of(_text(event, "response_id")).begun(_part(event, "item"))
+        self._calls_of(text(event, "response_id")).begun(part(event, "item"))
         return []
 
     def _arguments_done(self, event: Event) -> list[AgentEvent]:
-        self._calls_of(_text(event, "response_id")).written(event)
+        self._calls_of(text(event, "response_id")).written(event)
         return []
 
     def _item_done(self, event: Event) -> list[AgentEvent]:
-        return list(self._calls_of(_text(event, "response_id")).made(_part(event, "item")))
+        return list(self._calls_of(text(event, "response_id")).made(part(event, "item")))
 
     def _error(self, event: Event) -> list[AgentEvent]:
-        error = _part(event, "error")
+        error = part(event, "error")
         self._asked = False  # it may have been refused; if it was not, asking again collides, and waits
         if error.get("code") == ALREADY_ACTIVE:
             self._wanted, self._blocked = True, True
@@ -264,25 +260,15 @@ _WENT_ON = Fault(
 
 def _failure(response: Event, status: Json) -> list[AgentEvent]:
     """A response that failed was not the agent's answer, unless for its content; one cut short by a limit was."""
-    details = _part(response, "status_details")
+    details = part(response, "status_details")
     if status == "failed":
-        error = _part(details, "error")
+        error = part(details, "error")
         told = error.get("message") or error.get("code") or error.get("type") or "no reason given"
         kind = kind_of_failure(error)
         return [Fault(kind=kind, message=f"a response failed: {told}")]
     if status == "incomplete":
         return [Fault(kind="agent", message=f"a response is incomplete: {details.get('reason', 'no reason given')}")]
     return []
-
-
-def _part(event: Event, name: str) -> Event:
-    value = event.get(name)
-    return value if isinstance(value, dict) else {}
-
-
-def _text(event: Event, name: str) -> str:
-    value = event.get(name)
-    return value if isinstance(value, str) else ""
 
 
 def _whole(value: Json) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
-from pytest_voicebench.agents.openai_realtime.items import NotAudio
 from pytest_voicebench.agents.protocol import Fault, Transcript
+from pytest_voicebench.agents.reading import NotAudio
 from pytest_voicebench.agents.refusals import Unreachable
 from pytest_voicebench.agents.turn_based.history import Reply, Sentence
 from pytest_voicebench.agents.turn_based.sentences import SentenceSplitter

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from pytest_voicebench.agents.checks import MAX_RATE_HZ, MIN_RATE_HZ
-from pytest_voicebench.agents.openai_realtime.items import ItemAudio, NotAudio
+from pytest_voicebench.agents.openai_realtime.items import ItemAudio
+from pytest_voicebench.agents.reading import NotAudio
 from pytest_voicebench.agents.turn_based.bare_pcm import bytes_flaw
 from pytest_voicebench.agents.turn_based.wav import audio_of
 from pytest_voicebench.audio import RATE_HZ, Audio, Samples

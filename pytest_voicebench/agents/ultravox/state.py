@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from pytest_voicebench.agents.play_head import PlayHead
 from pytest_voicebench.agents.protocol import (
     AgentAudio,
     AgentEvent,
     Fault,
-    PlaybackClear,
     ToolCall,
     ToolResult,
     Transcript,
     TurnEnd,
 )
+from pytest_voicebench.agents.reading import text as text_of
 from pytest_voicebench.agents.ultravox.creation import duration
 from pytest_voicebench.agents.ultravox.replies import Replies
 from pytest_voicebench.audio import RATE_HZ, Audio
@@ -42,7 +43,7 @@ class CallState:
         self._replies = Replies()
         self._state = ""
         self._rest = b""
-        self._plays_until_s = 0.0
+        self._head = PlayHead()
         self._final: set[str] = set()
         self._unnumbered = 0
         self._known: set[str] = set()
@@ -102,11 +103,11 @@ class CallState:
         if not whole:
             return []
         audio = Audio(samples=np.frombuffer(data[:whole], "<i2").astype(np.int16, copy=False), rate_hz=RATE_HZ)
-        self._plays_until_s = max(self._plays_until_s, self._now_s()) + audio.duration_s
+        self._head.add(audio.duration_s, self._now_s())
         return [AgentAudio(item_id=self._replies.sound(), audio=audio)]
 
     def _state_changed(self, event: Event) -> list[AgentEvent]:
-        before, self._state = self._state, _text(event, "state")
+        before, self._state = self._state, text_of(event, "state")
         if self._state == "speaking":
             return []
         self._replies.stop()
@@ -114,14 +115,9 @@ class CallState:
         return [TurnEnd()] if self._state in _SILENT and before in ("thinking", "speaking") else []
 
     def _cleared(self, _: Event) -> list[AgentEvent]:
-        """A clear where something plays; else nothing, so that no reply counts as cut that was heard whole."""
         self._replies.cut()
         self._rest = b""
-        now_s = self._now_s()
-        if now_s >= self._plays_until_s:
-            return []
-        self._plays_until_s = now_s
-        return [PlaybackClear()]
+        return [*self._head.clear(self._now_s())]
 
     def _transcript(self, event: Event) -> list[AgentEvent]:
         """A text so far, or what is added to it. A final one is replaced by final ones only."""
@@ -152,7 +148,7 @@ class CallState:
     def _invocation(self, event: Event) -> list[AgentEvent]:
         parameters = event.get("parameters", {})
         arguments = parameters if isinstance(parameters, dict | str) else json.dumps(parameters)
-        call_id, name = _text(event, "invocationId"), _text(event, "toolName")
+        call_id, name = text_of(event, "invocationId"), text_of(event, "toolName")
         if call_id not in self._known:  # else it is sent again, and answered only once
             self._known.add(call_id)
             self._invoked[call_id] = (name, self._now_s())
@@ -161,11 +157,6 @@ class CallState:
     def _ended(self, _: Event) -> list[AgentEvent]:
         self.over = True
         return []
-
-
-def _text(event: Event, name: str) -> str:
-    value = event.get(name)
-    return value if isinstance(value, str) else ""
 
 
 _HANDLERS: dict[str, Callable[[CallState, Event], list[AgentEvent]]] = {

@@ -209,6 +209,37 @@ def test_names_that_no_scenario_has_are_told(expression: str, message: str) -> N
     assert str(error.value) == message
 
 
+@pytest.mark.parametrize(("gates", "asked"), [(["f1 >= 0.1"], "f1 >= 0.1"), ([], "comparison with the baseline")])
+def test_deciding_that_breaks_off_fails_what_was_asked_and_keeps_the_figures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], gates: list[str], asked: str
+) -> None:
+    def broken(*_: object) -> None:
+        raise OverflowError("too\nlarge")
+
+    options = run_dir(tmp_path)
+    monkeypatch.setattr("pytest_voicebench.gating.compare_with_baseline", broken)
+    words = [word for gate in gates for word in ("--gate", gate)]
+    a_run(tmp_path / "reports" / "rerun", *(item(n) for n in range(12)))
+    assert main(["merge", "run", "--replace", "rerun", *options, *words]) == 1
+    folder = tmp_path / "reports" / "run+rerun"
+    (gate,) = load_summary(folder).gates
+    assert (gate.expression, gate.holds) == (asked, False)
+    assert gate.why == "deciding broke off, please report it: OverflowError: too\\nlarge"
+    assert load_summary(folder).counts.passed == 60
+    assert (folder / "junit.xml").read_text().count("voicebench.gates") == 1
+    assert "deciding broke off" in capsys.readouterr().out
+
+
+def test_more_than_a_thousand_items_that_moved_are_decided(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    n = 1500
+    a_run(tmp_path / "main", *(item(k, "passed" if k % 2 else "failed") for k in range(n)))
+    a_run(tmp_path / "run", *(item(k, "failed" if k % 2 else "passed") for k in range(n)))
+    asked = ["--baseline", str(tmp_path / "main"), "--gate", "no_regression(pass_at_1)"]
+    assert main(["report", str(tmp_path / "run"), *asked]) == 0
+    (gate,) = [line for line in capsys.readouterr().out.splitlines() if "no_regression(pass_at_1)" in line]
+    assert "holds" in gate
+
+
 # --- outputs ----------------------------------------------------------------------------------------------------------
 
 

@@ -315,3 +315,20 @@ def test_a_rescored_run_is_held_against_its_baseline(pytester, run):
     result = run("--voicebench-rescore=latest", f"--voicebench-baseline={good}", GATE, "no_regression(pass_at_1)")
     assert result.ret == FAILED
     assert gates_of(pytester.path) == [("no_regression(pass_at_1)", False)]
+
+
+@pytest.mark.parametrize("gate", [[GATE, "pass_at_1 >= 0.1"], []])
+def test_deciding_that_breaks_off_leaves_every_file_and_an_exit_status_of_one(pytester, run, monkeypatch, gate):
+    suite(pytester.path, 2)
+    run(PASSING)
+
+    def broken(*_):
+        raise OverflowError("too large")
+
+    monkeypatch.setattr("pytest_voicebench.gating.compare_with_baseline", broken)
+    result = run(PASSING, "--voicebench-baseline=latest", *gate)
+    assert result.ret == FAILED
+    told = "voicebench: gate FAILS: *: n/a; deciding broke off, please report it: OverflowError: too large"
+    result.stdout.fnmatch_lines([told])
+    assert summary_of(pytester.path)["counts"]["passed"] == 2
+    assert (latest_run(pytester.path) / "junit.xml").is_file()

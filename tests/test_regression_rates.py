@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 
 from pytest_voicebench.regression.rates import (
     RatePairs,
+    _criticals,
     detectable,
     good_share,
     rate_interval,
@@ -198,4 +200,29 @@ def test_four_scenarios_can_show_no_drop_at_the_level_of_five_per_cent() -> None
     assert detectable(lambda drop: rate_power(found, drop, alpha=0.05), 1.0) is None
     assert detectable(lambda drop: rate_power(single(5, 0, 0, 0), drop, alpha=0.05), 1.0) == pytest.approx(
         0.957, abs=0.002
+    )
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.04, 0.05 / 3, 0.01, 0.5, 0.25, 1e-9, 0.9])
+def test_how_many_must_be_lost_is_the_least_number_whose_tail_is_within_the_level(alpha: float) -> None:
+    def least(moved: int) -> int:
+        tails = (sum(math.comb(moved, k) for k in range(lost, moved + 1)) for lost in range(moved + 2))
+        return next(lost for lost, tail in enumerate(tails) if Fraction(tail, 2**moved) <= Fraction(alpha))
+
+    assert list(_criticals(80, alpha)) == [least(moved) for moved in range(81)]
+
+
+def test_of_thousands_of_pairs_that_moved_the_critical_number_is_that_of_scipy() -> None:
+    found = _criticals(3000, 0.05)
+    for moved in (1023, 1024, 1100, 2047, 3000):
+        assert found[moved] == stats.binom.isf(0.05, moved, 0.5) + 1
+
+
+def test_thousands_of_pairs_that_moved_have_their_power_and_detectable_drop() -> None:
+    found = single(good=800, lost=600, won=600, bad=1000)
+    sd = math.sqrt(1200 - 3000 * 0.05**2)
+    near_normal = stats.norm.sf((stats.norm.isf(0.05) * math.sqrt(1200) - 150) / sd)
+    assert rate_power(found, 0.05, alpha=0.05) == pytest.approx(near_normal, abs=0.01)
+    assert detectable(lambda drop: rate_power(found, drop, alpha=0.05), good_share(found)) == pytest.approx(
+        0.0287, abs=0.001
     )

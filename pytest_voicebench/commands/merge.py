@@ -80,7 +80,7 @@ def status_of(summary: Summary, asked: Asked, *, partial: bool) -> int:
     """What pytest's exit status would have been: by the gates, else 1 where an item failed, was an error, or did not
     run and `partial` does not allow that."""
     counts = summary.counts
-    if asked.gates:
+    if summary.gates:
         return status(summary, asked)
     return int(bool(counts.failed or counts.error or (counts.not_run and not partial)))
 

@@ -11,6 +11,7 @@ from pytest_voicebench.gating.holding import check_names, group_name, groups_of,
 from pytest_voicebench.regression import Question, compare_with_baseline
 from pytest_voicebench.saved_run import SavedRun
 from pytest_voicebench.summary import Summary
+from pytest_voicebench.writers.plain_text import one_line
 
 __all__ = [
     "Asked",
@@ -42,17 +43,37 @@ class Asked:
 def decided(run: SavedRun, asked: Asked) -> Summary:
     """The run's summary with its comparison and with how each gate came out for each agent, agents in their order.
 
+    Where deciding breaks off by a mistake of ours, everything that was asked fails and says so: the figures stand.
     Raises RunUnreadable as `SavedRun.summary`.
     """
     summary = run.summary()
     if asked.nothing:
         return summary
+    try:
+        return _decided(run, summary, asked)
+    except Exception as error:  # noqa: BLE001 - whatever it is, what was measured must not be lost for it
+        return _undecided(summary, asked, error)
+
+
+def _decided(run: SavedRun, summary: Summary, asked: Asked) -> Summary:
     groups = [name for agent in summary.agents for name in groups_of(agent)]
     questions = [q for gate in asked.gates if (q := _question(gate, groups)) is not None]
     comparison = compare_with_baseline(asked.baseline, run, questions) if asked.baseline is not None else None
     results = {a.name: [row for row in run.results if row.agent.name == a.name] for a in summary.agents}
     gates = [held(gate, a, results[a.name], comparison) for gate in asked.gates for a in summary.agents]
     return replace(summary, baseline=comparison, gates=tuple(gates))
+
+
+def _undecided(summary: Summary, asked: Asked, error: Exception) -> Summary:
+    """Every gate fails, and so does the comparison alone where there is no gate."""
+    why = f"deciding broke off, please report it: {type(error).__name__}: {one_line(str(error), 200)}"
+    asked_for = [(gate.expression, gate.source) for gate in asked.gates] or [("comparison with the baseline", "")]
+    gates = tuple(
+        GateResult(expression=expression, agent=agent.name, holds=False, found="n/a", source=source, why=why)
+        for expression, source in asked_for
+        for agent in summary.agents
+    )
+    return replace(summary, gates=gates)
 
 
 def _question(gate: Gate, groups: Sequence[str]) -> Question | None:
@@ -77,7 +98,8 @@ def gates_fail(gates: Iterable[GateResult], *, strict: bool) -> bool:
 
 
 def decided_status(summary: Summary, asked: Asked) -> int:
-    """1 where a gate fails, or where items never ran or could not be measured and no gate says how many may; else 0."""
+    """1 where a gate fails, or where items never ran or could not be measured and no gate says how many may; else 0,
+    also without gates."""
     counts = summary.counts
     fails = gates_fail(summary.gates, strict=asked.strict)
     return int(fails or what_else_fails(summary.gates, errors=counts.error, not_run=counts.not_run) is not None)

@@ -168,7 +168,8 @@ def exit_status(session: pytest.Session, status: int, summary: Summary | None, f
     says how many may be. Any other failure still counts, and so does a run that stopped before its end.
     """
     asked = asked_of(session.config)
-    if asked is None or not asked.gates or status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+    gates = (asked.gates if asked is not None else ()) or (summary.gates if summary is not None else ())
+    if asked is None or not gates or status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         return status
     from pytest_voicebench.decisions import allows_errors
     from pytest_voicebench.gating import decided_status

@@ -182,35 +182,46 @@ def _mcnemar_power(n: int, lost: float, won: float, alpha: float, at_least: floa
     least = math.ceil(at_least * n - 1e-9)
     chances = _binomial(n, moves)
     moved = np.flatnonzero(chances > 1e-9)
-    lose = _binomials(moved, lost / moves)
-    needed = np.array([max(_critical(int(m), alpha), -(-(int(m) + least) // 2)) for m in moved])
-    shown = np.where(np.arange(lose.shape[1]) >= needed[:, None], lose, 0.0).sum(axis=1)
+    needed = np.maximum(np.array(_criticals(n, alpha))[moved], -(-(moved + least) // 2))
+    first = int(needed.min())
+    lose = _binomials(moved, lost / moves, first)
+    shown = np.where(np.arange(first, first + lose.shape[1]) >= needed[:, None], lose, 0.0).sum(axis=1)
     return min(1.0, float((chances[moved] * shown).sum()))
 
 
-@lru_cache(maxsize=4096)
-def _critical(moved: int, alpha: float) -> int:
-    """How many of the pairs that moved must be lost, so that p is at most alpha; more than all where none suffice."""
-    tail, needed, limit = 0, moved + 1, alpha * 2**moved
-    while needed > 0 and tail + math.comb(moved, needed - 1) <= limit:
-        needed -= 1
-        tail += math.comb(moved, needed)
-    return needed
+@lru_cache(maxsize=64)
+def _criticals(most: int, alpha: float) -> tuple[int, ...]:
+    """For each number of pairs that moved, 0 to `most`: how many of them must be lost, so that p is at most alpha < 1;
+    more than all where none suffice. Exact.
+
+    One more pair asks for as many or for one more, so that each tail of the binomial follows from the one before.
+    """
+    over, under = alpha.as_integer_ratio()
+    needed, tail, ways = 1, 0, 1  # in `tail` of all choices so many are lost or more, in `ways` one less
+    found = [needed]
+    for moved in range(1, most + 1):
+        tail, ways = 2 * tail + ways, ways * moved // (moved + 1 - needed)
+        if tail * under > over << moved:
+            ways = ways * (moved + 1 - needed) // needed
+            tail, needed = tail - ways, needed + 1
+        found.append(needed)
+    return tuple(found)
 
 
 def _binomial(n: int, p: float) -> Array:
     """The probabilities of 0 to n successes."""
     import numpy as np
 
-    found: Array = _binomials(np.array([n]), p)[0]
+    found: Array = _binomials(np.array([n]), p, 0)[0]
     return found
 
 
-def _binomials(trials: Array, p: float) -> Array:
-    """A row for each number of trials: the probabilities of 0, 1, ... successes, 0 for more than there are trials."""
+def _binomials(trials: Array, p: float, first: int) -> Array:
+    """A row for each number of trials: the probabilities of `first`, `first` + 1, ... successes, 0 for more than there
+    are trials."""
     import numpy as np
 
-    n, k = trials[:, None], np.arange(int(trials.max()) + 1)
+    n, k = trials[:, None], np.arange(first, int(trials.max()) + 1)
     if p <= 0.0 or p >= 1.0:
         return np.asarray(k == (n if p >= 1.0 else 0), dtype=float)
     logs, left = _log_factorials(int(trials.max())), np.maximum(n - k, 0)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, count, product
+from string import ascii_lowercase
 from typing import cast
 
 from pytest_voicebench.plan import UNKNOWN_AGENT
@@ -180,22 +181,27 @@ def two_sided_p(drops: Sequence[int]) -> float:
 
 
 def _letters(names: Sequence[str], apart: set[tuple[str, str]]) -> dict[str, str]:
-    """For each agent the letters of the largest groups it is in, of agents no two of which can be told apart."""
-    alike = {a: {b for b in names if b != a and not {(a, b), (b, a)} & apart} for a in names}
-    groups = sorted(_cliques(alike, frozenset(), set(names), set()), key=lambda group: min(map(names.index, group)))
-    letters = [chr(ord("a") + at) if at < 26 else f"a{at}" for at in range(len(groups))]
-    return {name: "".join(x for x, group in zip(letters, groups, strict=True) if name in group) for name in names}
+    """For each agent the letters of the largest groups it is in, of agents no two of which can be told apart. With
+    commas, as in `a,ab`, where there are more groups than letters."""
+    groups = sorted(_groups(names, apart), key=lambda group: min(map(names.index, group)))
+    words = ("".join(word) for size in count(1) for word in product(ascii_lowercase, repeat=size))
+    lettered = list(zip(groups, words, strict=False))
+    between = "," if len(groups) > len(ascii_lowercase) else ""
+    return {name: between.join(word for group, word in lettered if name in group) for name in names}
 
 
-def _cliques(
-    alike: Mapping[str, set[str]], chosen: frozenset[str], left: set[str], done: set[str]
-) -> Iterator[frozenset[str]]:
-    """The largest sets of which all are alike (Bron and Kerbosch, Communications of the ACM 16 (1973) 575-577)."""
-    if not left and not done:
-        yield chosen
-    for name in sorted(left):
-        yield from _cliques(alike, chosen | {name}, left & alike[name], done & alike[name])
-        left, done = left - {name}, done | {name}
+def _groups(names: Sequence[str], apart: set[tuple[str, str]]) -> list[frozenset[str]]:
+    """The largest sets of agents no two of which can be told apart: each pair that can splits the sets that hold both.
+
+    Source: insert and absorb of Piepho, J. Comput. Graph. Statist. 13 (2004) 456-466.
+    """
+    groups = [frozenset(names)]
+    for pair in sorted(apart):
+        both = [group for group in groups if group.issuperset(pair)]
+        groups = [group for group in groups if not group.issuperset(pair)]
+        parts = [group - {one} for group in both for one in pair]
+        groups += [part for part in parts if not any(part <= group for group in groups)]
+    return groups
 
 
 def _official(kept: Mapping[str, Sequence[Result]], order: Sequence[str]) -> tuple[OfficialRow, ...]:

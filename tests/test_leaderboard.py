@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -16,7 +17,7 @@ from pytest_voicebench.__main__ import main
 from pytest_voicebench.conversation import AgentInfo
 from pytest_voicebench.official_card import OfficialCard, ToolSelection
 from pytest_voicebench.published import ITEMS, STRATA
-from pytest_voicebench.ranking import RankingRefused, rank, two_sided_p
+from pytest_voicebench.ranking import RankingRefused, _groups, _letters, rank, two_sided_p
 from pytest_voicebench.saved_run import load_run
 from pytest_voicebench.writers.leaderboard import markdown, page
 
@@ -199,3 +200,30 @@ def test_the_command_prints_writes_and_refuses_in_one_line(three, tmp_path, caps
     capsys.readouterr()
     assert main(["leaderboard", names[0], names[0], "--reports", str(tmp_path)]) == 2
     assert capsys.readouterr().err == "leaderboard: poor is given 2 times: a run cannot be compared with itself\n"
+
+
+@given(st.sets(st.tuples(st.integers(0, 6), st.integers(0, 6)).filter(lambda pair: pair[0] < pair[1])))
+def test_groups_are_all_largest_sets_of_which_no_two_are_apart(numbers):
+    names = [f"n{k}" for k in range(7)]
+    apart = {(names[a], names[b]) for a, b in numbers}
+    sets = [set(s) for size in range(1, 8) for s in itertools.combinations(names, size)]
+    alike = [s for s in sets if not any(set(pair) <= s for pair in apart)]
+    largest = {frozenset(s) for s in alike if not any(s < other for other in alike)}
+    found = _groups(names, apart)
+    assert len(found) == len(largest)
+    assert set(found) == largest
+
+
+def test_sixty_agents_that_are_all_alike_are_one_group_at_once():
+    names = [f"n{k:02}" for k in range(60)]
+    assert set(_letters(names, set()).values()) == {"a"}
+
+
+def test_more_groups_than_letters_have_names_that_can_be_told_apart():
+    names = [f"n{k:02}" for k in range(30)]
+    everyone_but_neighbours = {(a, b) for a, b in itertools.combinations(names, 2) if int(b[1:]) - int(a[1:]) > 1}
+    found = [_letters(names, everyone_but_neighbours)[name].split(",") for name in names]
+    assert found[0] == ["a"]
+    assert found[26] == ["z", "aa"]
+    assert all(set(a) & set(b) for a, b in itertools.pairwise(found))
+    assert not any(set(found[k]) & set(found[k + 2]) for k in range(28))

@@ -13,7 +13,16 @@ from strict_junit import strict_errors
 from pytest_voicebench.__main__ import main
 from pytest_voicebench.commands.gate_options import decided_or_kept, write_decisions
 from pytest_voicebench.decisions import GateResult
-from pytest_voicebench.gating import Asked, GateError, check_names, decided, decided_status, gates_fail, parse_gate
+from pytest_voicebench.gating import (
+    Asked,
+    GateError,
+    check_names,
+    check_trials,
+    decided,
+    decided_status,
+    gates_fail,
+    parse_gate,
+)
 from pytest_voicebench.result import Result
 from pytest_voicebench.result_files import append_result
 from pytest_voicebench.saved_run import load_run
@@ -60,7 +69,10 @@ def outcome(tmp_path: Path, expression: str, *rows: Result, **more: Any) -> Gate
         ("errors == 0", False, "1"),
         ("hard.errors == 0", True, "0"),
         ("failed <= 2", False, "3"),
-        ("first_response_latency_s.p95 <= 2", None, "n/a (n=0)"),
+        ("first_response_latency_s.p95 <= 2", False, "n/a (n=0)"),
+        ("hard.first_response_latency_s.p95 <= 2", None, "n/a (n=0)"),
+        ("pass_hat_3 >= 0.9", False, "n/a (n=0)"),
+        ("rollback_latency_s.p95 <= 2", None, "n/a (n=0)"),
         ("usd <= 5", None, "n/a"),
         ("premature_commit_rate <= 0.1", None, "n/a (n=0)"),
         ("must_pass(s0)", True, "1 of 1 passed"),
@@ -129,6 +141,68 @@ def test_of_a_run_that_stopped_early_only_what_is_settled_is_told(
 def test_a_figure_that_seems_to_hold_is_shown_to_all_digits(tmp_path: Path) -> None:
     rows = [item(n, "passed" if n < 2 else "failed") for n in range(3)]
     assert outcome(tmp_path, "pass_at_1 >= 0.6667", *rows).why == "to all digits 0.6666666666666666"
+
+
+@pytest.mark.parametrize(
+    ("expression", "skipped", "holds"),
+    [
+        ("pass_at_1 >= 0.9", 99, None),
+        ("f1 >= 0.9", 2, None),
+        ("f1 >= 0.9", 1, True),  # half of them were measured
+        ("f1 < 0.9", 99, False),
+        ("failed <= 2", 99, None),
+        ("passed >= 2", 99, False),
+        ("skipped <= 2", 99, False),
+        ("skipped >= 2", 99, True),
+        ("errors <= 2", 99, True),
+        ("hard.f1 >= 0.9", 99, None),
+    ],
+)
+def test_what_less_than_half_of_the_items_say_holds_of_nothing(
+    tmp_path: Path, expression: str, skipped: int, holds: bool | None
+) -> None:
+    gate = outcome(tmp_path, expression, item(0), *(item(n, "skipped") for n in range(1, skipped + 1)))
+    assert gate.holds is holds
+    assert holds is not None or gate.why == f"only 1 of {skipped + 1} items were measured"
+
+
+def test_a_figure_of_which_a_run_measured_nothing_does_not_hold_but_what_nothing_calls_for_cannot_be_told(
+    tmp_path: Path,
+) -> None:
+    taken_back = [item(n, has_retraction=True) for n in range(3)]
+    unpriced = [replace(item(n), usd_unknown="no price") for n in range(3)]
+    for at, (expression, rows, holds) in enumerate(
+        [
+            ("pass_at_1 >= 0.1", [item(n, "skipped") for n in range(3)], False),
+            ("usd <= 5", unpriced, False),
+            ("usd <= 5", [item(0)], None),
+            ("premature_commit_rate <= 0.1", taken_back, True),
+            ("premature_commit_rate <= 0.1", [item(0, "error", has_retraction=True)], False),
+            ("premature_commit_rate <= 0.1", [item(0)], None),
+            ("repaired_rate >= 0.9", taken_back, None),
+        ]
+    ):
+        assert outcome(tmp_path / str(at), expression, *rows).holds is holds
+
+
+@pytest.mark.parametrize(
+    ("expression", "trials", "message"),
+    [
+        ("pass_hat_3 >= 0.9", 1, "column 1: the run holds each item once: --voicebench-trials=3"),
+        ("pass_hat_1 >= 0.9", 1, "column 1: the run holds each item once: --voicebench-trials=2"),
+        ("pass_at_5 >= 0.9", 3, "column 1: the run holds 3 trials of each item: --voicebench-trials=5"),
+        ("pass_hat_3 >= 0.9", 3, None),
+        ("pass_at_1 >= 0.9", 1, None),
+        ("must_pass(s1)", 1, None),
+    ],
+)
+def test_more_trials_than_are_held_are_a_mistake(expression: str, trials: int, message: str | None) -> None:
+    told = None
+    try:
+        check_trials(parse_gate(expression), trials)
+    except GateError as error:
+        told = str(error)
+    assert told == message
 
 
 def test_every_gate_is_asked_of_every_agent(tmp_path: Path) -> None:

@@ -256,6 +256,11 @@ def test_ctrl_c_stays_an_interruption_and_what_is_not_settled_cannot_be_told(tmp
         ([GATE, "no_regression(f1)"], "--voicebench-gate 'no_regression(f1)': needs --voicebench-baseline FILE|RUN"),
         ([GATE, "must_pass(travel_09)"], "column 11: there is no scenario travel_09; did you mean"),
         ([GATE, "eazy.f1 >= 0.5"], 'column 1: there is no group eazy; did you mean "easy"?'),
+        ([GATE, "pass_hat_3 >= 0.9"], "column 1: the run holds each item once: --voicebench-trials=3"),
+        (
+            ["-o", "voicebench_gates=pass_hat_5 >= 0.9", "--voicebench-trials=3"],
+            "voicebench_gates: 'pass_hat_5 >= 0.9': column 1: the run holds 3 trials of each item",
+        ),
         (["--voicebench-baseline=gone"], "--voicebench-baseline: gone: no such file, and no such run in "),
         (["--voicebench-baseline=latest"], "--voicebench-baseline: latest: no other finished run in "),
     ],

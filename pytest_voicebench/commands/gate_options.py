@@ -13,6 +13,7 @@ from pytest_voicebench.gating import (
     Gate,
     GateError,
     check_names,
+    check_trials,
     decided,
     decided_status,
     needs_baseline,
@@ -94,6 +95,7 @@ def _parsed(text: str, rows: Sequence[Result]) -> Gate:
     try:
         gate = parse_gate(text, "--gate")
         check_names(gate, groups_of_items(facts), ids)
+        check_trials(gate, max((row.trial or 1 for row in rows), default=1))
     except GateError as error:
         raise RunUnreadable(f"--gate {text!r}: {error}") from None
     return gate

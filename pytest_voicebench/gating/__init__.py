@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from pytest_voicebench.decisions import GateResult, what_else_fails
 from pytest_voicebench.gating.grammar import Gate, GateError, NoRegression, parse_gate
-from pytest_voicebench.gating.holding import check_names, group_name, groups_of, held
+from pytest_voicebench.gating.holding import check_names, check_trials, group_name, groups_of, held
 from pytest_voicebench.regression import Question, compare_with_baseline
 from pytest_voicebench.saved_run import SavedRun
 from pytest_voicebench.summary import Summary
@@ -18,6 +18,7 @@ __all__ = [
     "Gate",
     "GateError",
     "check_names",
+    "check_trials",
     "decided",
     "decided_status",
     "gates_fail",

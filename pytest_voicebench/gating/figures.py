@@ -53,12 +53,18 @@ FIGURES: Mapping[str, Unit] = {
 """Every figure by its name in a gate, with its unit."""
 
 
-_IN_TRIALS = re.compile(r"(pass_hat|pass_at)_([1-9]\d*)")  # pass_at_1 is a figure of every run
+_IN_TRIALS = re.compile(r"(pass_hat|pass_at)_([1-9][0-9]*)")  # pass_at_1 is a figure of every run
 
 
 def unit_of(name: str) -> Unit | None:
     """The unit of a figure, None where there is none of that name."""
     return "share" if _IN_TRIALS.fullmatch(name) else FIGURES.get(name)
+
+
+def in_trials(name: str) -> int | None:
+    """How many trials of each item a figure needs: 3 of `pass_hat_3`; None where it is there without trials."""
+    found = _IN_TRIALS.fullmatch(name)
+    return int(found[2]) if found is not None and name not in FIGURES else None
 
 
 def of_groups(name: str) -> bool:

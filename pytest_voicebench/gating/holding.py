@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from pytest_voicebench.decisions import BaselineComparison, GateResult, MetricComparison
-from pytest_voicebench.gating.figures import COUNTS, figure_of, of_groups
+from pytest_voicebench.gating.figures import COUNTS, OF_AN_AGENT, figure_of, in_trials, of_groups
 from pytest_voicebench.gating.grammar import Gate, GateError, MustPass, NoRegression, Threshold
 from pytest_voicebench.loading.mistakes import nearest
 from pytest_voicebench.result import Result
@@ -52,6 +52,18 @@ def check_names(gate: Gate, groups: Sequence[str], ids: Iterable[str]) -> None:
             raise GateError(f"{asks.metric} is there for all items only", column)
 
 
+def check_trials(gate: Gate, trials: int) -> None:
+    """Raise GateError where a gate asks for more trials of each item than are held."""
+    asks = gate.asks
+    if not isinstance(asks, Threshold):
+        return
+    k = in_trials(asks.metric)
+    if k is None or (k <= trials and trials > 1):
+        return
+    told = f"the run holds {trials} trials of each item" if trials > 1 else "the run holds each item once"
+    raise GateError(f"{told}: --voicebench-trials={max(k, 2)}", gate.expression.find(asks.metric) + 1)
+
+
 def held(
     gate: Gate, agent: AgentSummary, results: Sequence[Result], comparison: BaselineComparison | None
 ) -> GateResult:
@@ -61,7 +73,7 @@ def held(
         return _must_pass(gate, asks, agent, results)
     if isinstance(asks, NoRegression):
         return _no_regression(gate, asks, agent, comparison)
-    return _threshold(gate, asks, agent)
+    return _threshold(gate, asks, agent, results)
 
 
 def _result(gate: Gate, agent: AgentSummary, holds: bool | None, found: str, why: str | None = None) -> GateResult:
@@ -70,22 +82,43 @@ def _result(gate: Gate, agent: AgentSummary, holds: bool | None, found: str, why
     )
 
 
-def _threshold(gate: Gate, asks: Threshold, agent: AgentSummary) -> GateResult:
+def _threshold(gate: Gate, asks: Threshold, agent: AgentSummary, results: Sequence[Result]) -> GateResult:
     scores, problem = _scores(agent, asks)
     if scores is None:
         return _result(gate, agent, None, "n/a", problem)
     figure = figure_of(agent, scores, asks.metric)
     if figure.value is None:
-        return _result(gate, agent, None, figure.text, "nothing was measured")
+        return _result(gate, agent, _of_nothing(asks, agent, scores, results), figure.text, "nothing was measured")
     holds = COMPARE[asks.operator](figure.value, asks.number)
-    missing = scores.counts.not_run
-    settled = not holds and asks.metric in COUNTS and asks.operator in ("<=", "<")  # what is too many already
-    if missing and not settled:
-        return _result(gate, agent, None, figure.text, f"{missing} of {scores.counts.planned} items never ran")
-    unknown = sum(agent.cost.unknown.values()) if asks.metric == "usd" else 0
-    if unknown and holds == (asks.operator in ("<=", "<")):  # only a bound that is passed already is settled
-        return _result(gate, agent, None, figure.text, f"the cost of {unknown} items is unknown")
+    open_ = _unsettled(asks, agent, scores, holds=holds)
+    if open_ is not None:
+        return _result(gate, agent, None, figure.text, open_)
     return _result(gate, agent, holds, figure.text, None if holds else _far(figure.value, asks))
+
+
+def _of_nothing(asks: Threshold, agent: AgentSummary, scores: Scores, results: Sequence[Result]) -> bool | None:
+    """A figure that a run to its end never measured has not held, or its gate would pass for ever. It cannot be told of
+    a group, which may be no part of what was selected, and where nothing was there to be measured."""
+    base = asks.metric.partition(".")[0]
+    idle = base in OF_AN_AGENT and not agent.commits.calls
+    if base == "premature_commit_rate":
+        idle = not any(row.facts.has_retraction for row in results)
+    if base == "usd":  # without a session there is no price
+        idle = not agent.cost.unknown
+    return None if idle or asks.group is not None or scores.counts.not_run else False
+
+
+def _unsettled(asks: Threshold, agent: AgentSummary, scores: Scores, *, holds: bool) -> str | None:
+    """Why what was measured says nothing of what was asked yet; None where it does."""
+    counts, most = scores.counts, asks.operator in ("<=", "<")
+    if counts.not_run and not (not holds and asks.metric in COUNTS and most):  # what is too many already is settled
+        return f"{counts.not_run} of {counts.planned} items never ran"
+    if holds and asks.metric not in ("errors", "skipped") and 2 * counts.valid < counts.planned:
+        return f"only {counts.valid} of {counts.planned} items were measured"
+    unknown = sum(agent.cost.unknown.values()) if asks.metric == "usd" else 0
+    if unknown and holds == most:  # only a bound that is passed already is settled
+        return f"the cost of {unknown} items is unknown"
+    return None
 
 
 def _far(value: float, asks: Threshold) -> str | None:

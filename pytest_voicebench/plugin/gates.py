@@ -125,22 +125,26 @@ def _baseline(config: pytest.Config) -> SavedRun | None:
 
 
 def check_planned(config: pytest.Config, facts: Sequence[Facts], item_ids: Sequence[str]) -> None:
-    """Refuse groups and items that no scenario of the suites at hand has. Raises pytest.UsageError.
+    """Refuse groups and items that no scenario of the suites at hand has, and figures that need more trials than are
+    held. Raises pytest.UsageError.
 
-    Only in gates that were typed with the command: those of the ini file are about the whole suite, and a run of a part
-    of it says of them that they cannot be told.
+    Groups and items only in gates that were typed with the command: those of the ini file are about the whole suite,
+    and a run of a part of it says of them that they cannot be told.
     """
-    from pytest_voicebench.gating import GateError, check_names
+    from pytest_voicebench.gating import GateError, check_names, check_trials
+    from pytest_voicebench.plugin.trials import trials
     from pytest_voicebench.summarizing.groups import groups_of_items
 
     asked = asked_of(config)
     groups, ids = groups_of_items(facts), [*(one.scenario_id for one in facts), *item_ids]
     for gate in asked.gates if asked is not None else ():
-        if gate.source == GATE:
-            try:
+        where = f"{GATE} {gate.expression!r}" if gate.source == GATE else f"{gate.source}: {gate.expression!r}"
+        try:
+            check_trials(gate, trials(config))
+            if gate.source == GATE:
                 check_names(gate, groups, ids)
-            except GateError as error:
-                raise pytest.UsageError(one_line(f"{GATE} {gate.expression!r}: {error}")) from None
+        except GateError as error:
+            raise pytest.UsageError(one_line(f"{where}: {error}")) from None
 
 
 class FailedReports:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -29,7 +27,8 @@ class MetricComparison:
     asked together. `detectable` is the size of a change for the worse that these pairs would have shown with
     probability 0.8, None where no change would have been; `chances` are those of other sizes. All are None or empty
     where there are too few pairs. `clusters`: the scenarios of the pairs; those of one scenario are drawn as one.
-    `min_effect` is the smallest change for the worse that matters, where one was given.
+    `min_effect` is the smallest change for the worse that matters, where one was given. What was not `asked` for is a
+    further metric: it is shown, and decides nothing.
     """
 
     metric: str
@@ -51,6 +50,7 @@ class MetricComparison:
     min_effect: float | None = None
     seed: int | None = None
     why: str | None = None
+    asked: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +89,8 @@ class GateResult:
     """One gate as asked (`expression`) and how it came out for one agent: `holds` is None where it cannot be told.
 
     `found` is the value or verdict it was held against, as text; `why` says in one line what made it fail or
-    inconclusive. `source` is where the gate was written: `--voicebench-gate`, or the ini file.
+    inconclusive. Where it `limits_errors`, it and not each of them decides. `source` is where the gate was written:
+    `--voicebench-gate`, or the ini file.
     """
 
     expression: str
@@ -99,22 +100,4 @@ class GateResult:
     source: str
     why: str | None = None
     items: tuple[str, ...] = field(default=())
-
-
-_ALLOWS_ERRORS = re.compile(r"\s*errors\b")
-
-
-def allows_errors(expression: str) -> bool:
-    """Whether a gate says how many errors of all items may be: then it, and not each of them, decides."""
-    return _ALLOWS_ERRORS.match(expression) is not None
-
-
-def what_else_fails(gates: Sequence[GateResult], *, errors: int, not_run: int) -> str | None:
-    """Why a run fails of which every gate holds: items that never ran, or could not be measured where no gate says how
-    many may be. None where nothing does, and without gates."""
-    if not gates:
-        return None
-    allowed = any(allows_errors(gate.expression) for gate in gates)
-    parts = [f"{errors} item{'s' * (errors > 1)} could not be measured"] * bool(errors and not allowed)
-    parts += [f"{not_run} item{'s' * (not_run > 1)} never ran"] * bool(not_run)
-    return ", ".join(parts) or None
+    limits_errors: bool = False

@@ -16,22 +16,25 @@ from pytest_voicebench.decisions import GateResult
 from pytest_voicebench.gating import (
     Asked,
     GateError,
+    allows_errors,
     check_names,
     check_trials,
     decided,
     decided_status,
-    gates_fail,
     parse_gate,
 )
+from pytest_voicebench.outcome import gates_outcome
+from pytest_voicebench.page.write import write_page
 from pytest_voicebench.result import Result
 from pytest_voicebench.result_files import append_result
 from pytest_voicebench.saved_run import load_run
 from pytest_voicebench.summarizing.groups import groups_of_items
 from pytest_voicebench.summary import Counts
-from pytest_voicebench.writers.junit import append_gates, write_junit
+from pytest_voicebench.writers.junit import append_gates, run_properties, write_junit
 from pytest_voicebench.writers.markdown import markdown
 from pytest_voicebench.writers.summary_json import load_summary, write_summary
 from pytest_voicebench.writers.terminal import render
+from pytest_voicebench.writers.terminal_decisions import decision_headlines
 
 
 def item(n: int, outcome: Any = "passed", *, scenario: str | None = None, **facts: Any) -> Result:
@@ -234,7 +237,10 @@ def test_every_gate_is_asked_of_every_agent(tmp_path: Path) -> None:
 def test_items_that_were_not_measured_fail_a_run_whose_gates_hold(
     tmp_path: Path, gates: list[tuple[str, bool | None]], counts: dict[str, int], status: int
 ) -> None:
-    rows = [GateResult(expression=e, agent="a", holds=h, found="", source="") for e, h in gates]
+    rows = [
+        GateResult(expression=e, agent="a", holds=h, found="", source="", limits_errors=allows_errors(parse_gate(e)))
+        for e, h in gates
+    ]
     some = Counts(**{"planned": 9, "passed": 9, "failed": 0, "error": 0, "skipped": 0, "not_run": 0, **counts})
     summary = replace(load_run(a_run(tmp_path / "run", *ROWS)).summary(), gates=tuple(rows), counts=some)
     assert decided_status(summary, Asked()) == status
@@ -258,11 +264,69 @@ def test_report_and_judge_keep_what_was_decided_where_they_ask_nothing(tmp_path:
     assert decided_or_kept(load_run(folder), Asked()).gates == ()  # other counts: nothing was decided of them
 
 
+@pytest.mark.parametrize(
+    ("expression", "excuses"),
+    [
+        ("errors <= 2", True),
+        ("errors < 2", True),
+        ("errors == 0", True),
+        ("errors >= 0", False),
+        ("errors > 1", False),
+        ("hard.errors <= 2", False),
+        ("failed <= 2", False),
+    ],
+)
+def test_only_a_gate_that_says_how_many_errors_there_may_be_at_most_excuses_them(
+    expression: str, excuses: bool
+) -> None:
+    assert allows_errors(parse_gate(expression)) is excuses
+
+
+HOLDS, UNTOLD, FAILS = (
+    GateResult(expression="f1 >= 0", agent="local", holds=h, found="", source="") for h in (True, None, False)
+)
+
+
+@pytest.mark.parametrize(
+    ("gates", "errors", "strict", "status", "said"),
+    [
+        ([FAILS, UNTOLD], 3, False, 1, "failed: 1 of 2 gates fails; 3 items could not be measured"),
+        ([HOLDS, UNTOLD], 3, False, 1, "failed, though no gate fails: 3 items could not be measured"),
+        ([HOLDS], 3, False, 1, "failed, though all gates hold (1): 3 items could not be measured"),
+        ([HOLDS, UNTOLD], 0, True, 1, "failed (strict): 1 of 2 gates cannot be told"),
+        ([HOLDS, UNTOLD], 0, False, 0, "inconclusive: 1 of 2 gates cannot be told"),
+        ([HOLDS], 0, True, 0, "passed: all gates hold (1)"),
+    ],
+)
+def test_every_output_says_in_one_sentence_what_the_exit_status_is(
+    tmp_path: Path, gates: list[GateResult], errors: int, strict: bool, status: int, said: str
+) -> None:
+    run = load_run(
+        a_run(tmp_path / "run", *(item(n) for n in range(9)), *(item(20 + n, "error") for n in range(errors)))
+    )
+    summary = replace(run.summary(), gates=tuple(gates))
+    summary = replace(summary, header={**summary.header, "strict": strict})
+    assert decided_status(summary, Asked(strict=strict)) == status
+    assert markdown(summary, ()).startswith(f"## voicebench: {said} - ")
+    assert said in write_page(run, summary).read_text()
+    assert decision_headlines(summary)[0] == said
+    assert run_properties(summary)["voicebench.verdict"] == said
+
+
+def test_a_run_decided_strictly_says_so_in_its_files_later_too(tmp_path: Path) -> None:
+    folder = a_run(tmp_path / "run", *ROWS[:3])
+    write_junit(folder / "junit.xml", load_run(folder).results, load_run(folder).summary())
+    write_decisions(load_run(folder), Asked(gates=(parse_gate("usd <= 1", "here"),), strict=True))
+    for text in ((folder / "junit.xml").read_text(), markdown(decided_or_kept(load_run(folder), Asked()), ())):
+        assert "failed (strict): 1 of 1 gate cannot be told" in text
+
+
 @pytest.mark.parametrize(("holds", "fails", "fails_strictly"), [(True, 0, 0), (None, 0, 1), (False, 1, 1)])
 def test_what_cannot_be_told_fails_only_where_strict(holds: bool | None, fails: int, fails_strictly: int) -> None:
     gates = [GateResult(expression="f1 >= 0", agent="a", holds=h, found="", source="") for h in (True, holds)]
-    assert gates_fail(gates, strict=False) == bool(fails)
-    assert gates_fail(gates, strict=True) == bool(fails_strictly)
+    measured = Counts(planned=9, passed=9, failed=0, error=0, skipped=0, not_run=0)
+    assert (gates_outcome(gates, measured, strict=False).kind == "bad") == bool(fails)
+    assert (gates_outcome(gates, measured, strict=True).kind == "bad") == bool(fails_strictly)
 
 
 @pytest.mark.parametrize(
@@ -421,3 +485,19 @@ def test_a_merge_is_held_against_gates_as_one_run(tmp_path: Path, capsys: pytest
     assert [gate.holds for gate in load_summary(folder).gates] == [True, True]
     assert (folder / "junit.xml").read_text().count("voicebench.gates") == 2
     assert "Gates: 2 hold" in capsys.readouterr().out
+
+
+def test_further_metrics_are_shown_and_do_not_make_a_run_a_regression(tmp_path: Path) -> None:
+    before = [item(n) for n in range(60)]
+    mute = [replace(row.scorecard, manners=replace(row.scorecard.manners, turn_taken=False)) for row in before]
+    after = [replace(row, scorecard=mute[n] if n < 20 else row.scorecard) for n, row in enumerate(before)]
+    runs = load_run(a_run(tmp_path / "main", *before)), load_run(a_run(tmp_path / "run", *after))
+    summary = decided(runs[1], Asked(baseline=runs[0]))
+    assert summary.baseline is not None
+    metrics = {row.metric: row for row in summary.baseline.agents[0].metrics}
+    assert [name for name, row in metrics.items() if row.asked] == ["pass_at_1"]
+    assert metrics["turn_take_rate"].verdict == "regressed"
+    assert decision_headlines(summary) == ["no regression"]
+    asked = decided(runs[1], Asked(gates=(parse_gate("no_regression(turn_take_rate)"),), baseline=runs[0]))
+    assert asked.baseline is not None
+    assert [row.metric for row in asked.baseline.agents[0].metrics if row.asked] == ["turn_take_rate"]

@@ -16,6 +16,7 @@ from summaries import a_mute_agent, a_summary, an_agent
 from pytest_voicebench.decisions import AgentComparison, BaselineComparison, GateResult, MetricComparison, Verdict
 from pytest_voicebench.result import Result
 from pytest_voicebench.scorecard import ArgumentScore, Pair
+from pytest_voicebench.summary import Counts
 from pytest_voicebench.trial_summary import Estimate, FlakyItem, PassOfK, TrialSummary
 from pytest_voicebench.writers.markdown import markdown, verdict
 from pytest_voicebench.writers.markdown_text import MOST_BYTES, MOST_LINES, escaped, table, within_limits
@@ -108,20 +109,26 @@ def test_a_whole_summary_reads_like_this() -> None:
     check_golden(FOLDER / "summary.md", markdown(summary, RESULTS).encode())
 
 
+MEASURED = Counts(planned=95, passed=57, failed=38, error=0, skipped=0, not_run=0)
 BESIDE = "failed, though all gates hold (1): 2 items could not be measured, 2 items never ran - "
 
 
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"gates": (gate(True), gate(False))}, "failed: 1 of 2 gates fails - Pass@1 0.600 (0.50-0.69, 57/95)"),
-        ({"gates": (gate(False), gate(False), gate(None))}, "failed: 2 of 3 gates fail - Pass@1"),
-        ({"gates": (gate(True), gate(None))}, "inconclusive: 1 of 2 gates cannot be told - "),
+        (
+            {"gates": (gate(True), gate(False))},
+            "failed: 1 of 2 gates fails; 2 items could not be measured, 2 items never ran - Pass@1 0.600 (",
+        ),
+        ({"gates": (gate(False), gate(False), gate(None))}, "failed: 2 of 3 gates fail; 2 items could not be measured"),
+        ({"gates": (gate(True), gate(None))}, BESIDE.replace("all gates hold (1)", "no gate fails")),
+        ({"gates": (gate(True), gate(None)), "counts": MEASURED}, "inconclusive: 1 of 2 gates cannot be told - "),
         (
             {"gates": (gate(True),), "baseline": compared(metric("regressed"))},
             BESIDE,
         ),
         ({"baseline": compared(metric("no_regression"), metric("regressed"))}, "regressed - "),
+        ({"baseline": compared(metric("no_regression"), metric("regressed", asked=False))}, "no regression - "),
         ({"baseline": compared(metric("no_regression"), metric("inconclusive"))}, "inconclusive - "),
         ({"baseline": compared(metric("no_regression"))}, "no regression - "),
         ({"baseline": compared(refused="other score set")}, "not compared - "),

@@ -214,9 +214,9 @@ ALL_MEASURED = Counts(planned=9, passed=8, failed=1, error=0, skipped=0, not_run
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"gates": GATES[:1]}, "failed, though the gates hold: "),
-        ({"gates": GATES[:1], "counts": ALL_MEASURED}, "the gate holds"),
-        ({"gates": (GATES[0], GATES[2])}, "1 of 2 gates cannot be told"),
+        ({"gates": GATES[:1]}, "failed, though all gates hold (1): "),
+        ({"gates": GATES[:1], "counts": ALL_MEASURED}, "passed: all gates hold (1)"),
+        ({"gates": (GATES[0], GATES[2]), "counts": ALL_MEASURED}, "inconclusive: 1 of 2 gates cannot be told"),
         (
             {"baseline": BaselineComparison(run="b", compared=0, refused="other suites")},
             "not compared with b: other suites",

@@ -19,6 +19,7 @@ from pytest_voicebench.gating import (
     needs_baseline,
     parse_gate,
 )
+from pytest_voicebench.outcome import STRICT
 from pytest_voicebench.plan import INI_ASKED
 from pytest_voicebench.regression.baseline import load_baseline
 from pytest_voicebench.result import Result
@@ -26,7 +27,7 @@ from pytest_voicebench.result_files import LATEST_NAME, RunUnreadable
 from pytest_voicebench.saved_run import SavedRun
 from pytest_voicebench.summarizing.groups import groups_of_items
 from pytest_voicebench.summary import Summary
-from pytest_voicebench.writers.junit import JUNIT_NAME, append_gates
+from pytest_voicebench.writers.junit import JUNIT_NAME, append_gates, finish_junit
 from pytest_voicebench.writers.markdown import write_markdown
 from pytest_voicebench.writers.summary_json import SummaryUnreadable, load_summary, write_summary
 
@@ -112,7 +113,9 @@ def decided_or_kept(run: SavedRun, asked: Asked) -> Summary:
     with suppress(SummaryUnreadable):
         earlier = load_summary(run.folder)
         if earlier.counts == summary.counts:
-            return replace(summary, gates=earlier.gates, baseline=earlier.baseline)
+            strict = {STRICT: earlier.header[STRICT]} if STRICT in earlier.header else {}
+            header = {**summary.header, **strict}
+            return replace(summary, gates=earlier.gates, baseline=earlier.baseline, header=header)
     return summary
 
 
@@ -126,6 +129,7 @@ def write_decisions(run: SavedRun, asked: Asked) -> Summary:
         write_summary(run.folder, summary)
         write_markdown(run.folder, summary, run.results)
         append_gates(run.folder / JUNIT_NAME, summary.gates, strict=asked.strict)
+        finish_junit(run.folder / JUNIT_NAME, summary)
     return summary
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pytest_voicebench.decisions import GateResult, what_else_fails
+from pytest_voicebench.decisions import GateResult
 from pytest_voicebench.gating.grammar import Gate, GateError, NoRegression, parse_gate
-from pytest_voicebench.gating.holding import check_names, check_trials, group_name, groups_of, held
+from pytest_voicebench.gating.holding import allows_errors, check_names, check_trials, group_name, groups_of, held
+from pytest_voicebench.outcome import STRICT, gates_outcome
 from pytest_voicebench.regression import Question, compare_with_baseline
 from pytest_voicebench.saved_run import SavedRun
 from pytest_voicebench.summary import Summary
@@ -17,11 +18,11 @@ __all__ = [
     "Asked",
     "Gate",
     "GateError",
+    "allows_errors",
     "check_names",
     "check_trials",
     "decided",
     "decided_status",
-    "gates_fail",
     "needs_baseline",
     "parse_gate",
 ]
@@ -50,6 +51,8 @@ def decided(run: SavedRun, asked: Asked) -> Summary:
     summary = run.summary()
     if asked.nothing:
         return summary
+    if asked.strict and asked.gates:
+        summary = replace(summary, header={**summary.header, STRICT: True})
     try:
         return _decided(run, summary, asked)
     except Exception as error:  # noqa: BLE001 - whatever it is, what was measured must not be lost for it
@@ -93,14 +96,9 @@ def needs_baseline(gate: Gate) -> bool:
     return isinstance(gate.asks, NoRegression)
 
 
-def gates_fail(gates: Iterable[GateResult], *, strict: bool) -> bool:
-    """Whether a gate fails; where `strict`, also whether one cannot be told."""
-    return any(gate.holds is False or (strict and gate.holds is None) for gate in gates)
-
-
 def decided_status(summary: Summary, asked: Asked) -> int:
     """1 where a gate fails, or where items never ran or could not be measured and no gate says how many may; else 0,
     also without gates."""
-    counts = summary.counts
-    fails = gates_fail(summary.gates, strict=asked.strict)
-    return int(fails or what_else_fails(summary.gates, errors=counts.error, not_run=counts.not_run) is not None)
+    if not summary.gates:
+        return 0
+    return int(gates_outcome(summary.gates, summary.counts, strict=asked.strict).kind == "bad")

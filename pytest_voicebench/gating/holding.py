@@ -64,6 +64,14 @@ def check_trials(gate: Gate, trials: int) -> None:
     raise GateError(f"{told}: --voicebench-trials={max(k, 2)}", gate.expression.find(asks.metric) + 1)
 
 
+def allows_errors(gate: Gate) -> bool:
+    """Whether a gate says how many errors of all items there may be at most: then it, and not each of them, decides."""
+    asks = gate.asks
+    if not isinstance(asks, Threshold) or (asks.metric, asks.group) != ("errors", None):
+        return False
+    return asks.operator in ("<=", "<", "==")
+
+
 def held(
     gate: Gate, agent: AgentSummary, results: Sequence[Result], comparison: BaselineComparison | None
 ) -> GateResult:
@@ -78,7 +86,13 @@ def held(
 
 def _result(gate: Gate, agent: AgentSummary, holds: bool | None, found: str, why: str | None = None) -> GateResult:
     return GateResult(
-        expression=gate.expression, agent=agent.name, holds=holds, found=found, source=gate.source, why=why
+        expression=gate.expression,
+        agent=agent.name,
+        holds=holds,
+        found=found,
+        source=gate.source,
+        why=why,
+        limits_errors=allows_errors(gate),
     )
 
 

@@ -9,8 +9,8 @@ from pytest_voicebench.decisions import (
     BaselineComparison,
     GateResult,
     MetricComparison,
-    what_else_fails,
 )
+from pytest_voicebench.outcome import metrics_outcome, outcome
 from pytest_voicebench.page.markup import Html, el, join
 from pytest_voicebench.page.tables import grid_html
 from pytest_voicebench.some_names import some
@@ -27,8 +27,7 @@ UNDECIDED = ("inconclusive", "open")
 def verdict_section(summary: Summary) -> Html:
     """Sentences first, then figures, gates and comparison; what was not asked for is said in a line."""
     gates, baseline = summary.gates, summary.baseline
-    sentences = [*_gate_sentence(summary), *_baseline_sentences(baseline)]
-    said = [el("p", badge(kind, text), class_="sentence") for kind, text in sentences]
+    said = [el("p", badge(kind, text), class_="sentence") for kind, text in _sentences(summary)]
     figures = el("div", [_figure(agent, len(summary.agents) > 1) for agent in summary.agents], class_="cards")
     absent = " ".join([*["No gate was set."] * (not gates), *["No baseline was given."] * (baseline is None)])
     return join(
@@ -47,38 +46,17 @@ def badge(kind: str, text: str) -> Html:
     return el("b", text, class_=kind)  # the sign is drawn by the style
 
 
-def _gate_sentence(summary: Summary) -> list[tuple[str, str]]:
-    gates, counts = summary.gates, summary.counts
-    if not gates:
-        return []
-    failed, untold = sum(g.holds is False for g in gates), sum(g.holds is None for g in gates)
-    if failed:
-        return [("bad", f"{failed} of {len(gates)} gates {'fails' if failed == 1 else 'fail'}")]
-    if untold:
-        return [("open", f"{untold} of {len(gates)} gates cannot be told")]
-    if why := what_else_fails(gates, errors=counts.error, not_run=counts.not_run):
-        return [("bad", f"failed, though the gates hold: {why}")]
-    return [("good", "the gate holds" if len(gates) == 1 else f"all {len(gates)} gates hold")]
-
-
-def _baseline_sentences(baseline: BaselineComparison | None) -> list[tuple[str, str]]:
-    if baseline is None:
-        return []
-    if baseline.refused:
-        return [("open", f"not compared with {baseline.run}: {baseline.refused}")]
-    found = []
-    for agent in baseline.agents:
-        worst = _worst(agent)
-        name = f"{agent.name}: " if len(baseline.agents) > 1 else ""
-        found.append((worst[1], f"{name}{worst[0]} against {baseline.run}"))
+def _sentences(summary: Summary) -> Sequence[tuple[str, str]]:
+    """How the run came out; with gates, then how each agent stands against the baseline."""
+    said, baseline = outcome(summary), summary.baseline
+    found = [(said.kind, said.text)] if said is not None and summary.gates else []
+    if baseline is not None and baseline.refused:
+        return [*found, ("open", f"not compared with {baseline.run}: {baseline.refused}")]
+    for agent in baseline.agents if baseline is not None else ():
+        own = metrics_outcome(agent.metrics)
+        name = f"{agent.name}: " if baseline is not None and len(baseline.agents) > 1 else ""
+        found.append((own.kind, f"{name}{own.text} against {baseline.run if baseline is not None else ''}"))
     return found
-
-
-def _worst(agent: AgentComparison) -> tuple[str, str]:
-    verdicts = {metric.verdict for metric in agent.metrics}
-    if "regressed" in verdicts:
-        return VERDICTS["regressed"]
-    return VERDICTS["no_regression"] if verdicts == {"no_regression"} else UNDECIDED
 
 
 def _figure(agent: AgentSummary, several: bool) -> Html:

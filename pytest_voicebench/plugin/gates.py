@@ -175,12 +175,11 @@ def exit_status(session: pytest.Session, status: int, summary: Summary | None, f
     gates = (asked.gates if asked is not None else ()) or (summary.gates if summary is not None else ())
     if asked is None or not gates or status not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         return status
-    from pytest_voicebench.decisions import allows_errors
-    from pytest_voicebench.gating import decided_status
+    from pytest_voicebench.gating import allows_errors, decided_status
 
     if summary is None or decided_status(summary, asked):
         return pytest.ExitCode.TESTS_FAILED
-    excused = failed.missed + (failed.errors if any(allows_errors(gate.expression) for gate in asked.gates) else 0)
+    excused = failed.missed + (failed.errors if any(allows_errors(gate) for gate in asked.gates) else 0)
     if session.testsfailed > excused:
         return status
     return pytest.ExitCode.OK

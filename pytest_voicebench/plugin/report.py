@@ -262,7 +262,7 @@ class LastLines:
     def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None]:
         """Wait until everyone else has written."""
         yield
-        from pytest_voicebench.writers.terminal_decisions import gate_headlines
+        from pytest_voicebench.writers.terminal_decisions import decision_headlines
 
         reporter, lines = self.reporter, []
         if reporter.plan is None:
@@ -270,7 +270,7 @@ class LastLines:
         junit = reporter.config.pluginmanager.getplugin("voicebench-junit")
         lines += reporter.trouble + ([junit.trouble] if junit is not None and junit.trouble else [])
         if reporter.summary is not None:
-            lines += headline(reporter.summary) + reporter.compared + gate_headlines(reporter.summary)
+            lines += headline(reporter.summary) + reporter.compared + decision_headlines(reporter.summary)
         lines.append(f"results in {run_folder(reporter.config).shown}")
         for line in lines:
             _write(terminalreporter, f"voicebench: {one_line(line)}")

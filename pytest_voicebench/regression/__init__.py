@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from pytest_voicebench.comparing import differences_around
 from pytest_voicebench.decisions import AgentComparison, BaselineComparison
@@ -109,7 +110,7 @@ def _compared(names: tuple[str, str], paired: Paired, questions: Sequence[Questi
     return AgentComparison(
         name=names[1],
         before=names[0],
-        metrics=(*rows[0], *rows[1]),
+        metrics=(*rows[0], *(replace(row, asked=False) for row in rows[1])),
         newly_failed=tuple(p.after.item_id for p in paired.pairs if p.cards[0].passed and not p.cards[1].passed),
         newly_passed=tuple(p.after.item_id for p in paired.pairs if p.cards[1].passed and not p.cards[0].passed),
     )

@@ -126,6 +126,8 @@ def _rollback(card: Scorecard) -> dict[str, object]:
 
 def run_properties(summary: Summary) -> dict[str, Scalar]:
     """What a summary says in plain scalars, scores under the agent's name; the unmeasured is left out."""
+    from pytest_voicebench.outcome import outcome
+
     counts = summary.counts
     values: dict[str, object] = {
         "run": summary.header.get("run"),
@@ -133,6 +135,7 @@ def run_properties(summary: Summary) -> dict[str, Scalar]:
         "stimulus": summary.stimulus,
         "score_set": f"{summary.score_set} {summary.score_version}",
         "judge": summary.header.get("judge") or "none",
+        "verdict": said.text if (said := outcome(summary)) is not None else None,
         **{n: getattr(counts, n) for n in ("planned", "passed", "failed", "error", "skipped", "not_run")},
     }
     for agent in summary.agents:

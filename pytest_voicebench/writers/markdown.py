@@ -10,9 +10,9 @@ from pytest_voicebench.decisions import (
     BaselineComparison,
     GateResult,
     MetricComparison,
-    what_else_fails,
 )
 from pytest_voicebench.files import write_atomically
+from pytest_voicebench.outcome import outcome
 from pytest_voicebench.result import Result
 from pytest_voicebench.summary import AgentSummary, Summary
 from pytest_voicebench.trial_summary import TrialSummary
@@ -68,31 +68,8 @@ def markdown(summary: Summary, results: Sequence[Result]) -> str:
 def verdict(summary: Summary) -> str:
     """The run in one line: by its gates where there are any, else by the baseline, else what passed."""
     passed = ", ".join(f"{_pass_text(agent)}{_of(agent, summary)}" for agent in summary.agents[:MOST_AGENTS])
-    return f"{_decision(summary)}{passed or 'nothing was scored'}"
-
-
-def _decision(summary: Summary) -> str:
-    if summary.gates:
-        failing = sum(gate.holds is False for gate in summary.gates)
-        open_ = sum(gate.holds is None for gate in summary.gates)
-        if failing:
-            return (
-                f"failed: {failing} of {_counted(len(summary.gates), 'gate')} {'fails' if failing == 1 else 'fail'} - "
-            )
-        if open_:
-            return f"inconclusive: {open_} of {_counted(len(summary.gates), 'gate')} cannot be told - "
-        counts = summary.counts
-        if why := what_else_fails(summary.gates, errors=counts.error, not_run=counts.not_run):
-            return f"failed, though all gates hold ({len(summary.gates)}): {why} - "
-        return f"passed: all gates hold ({len(summary.gates)}) - "
-    if summary.baseline is None:
-        return ""
-    if summary.baseline.refused is not None:
-        return "not compared - "
-    verdicts = [metric.verdict for agent in summary.baseline.agents for metric in agent.metrics]
-    if "regressed" in verdicts:
-        return "regressed - "
-    return "no regression - " if verdicts and set(verdicts) == {"no_regression"} else "inconclusive - "
+    said = outcome(summary)
+    return f"{f'{said.text} - ' if said is not None else ''}{passed or 'nothing was scored'}"
 
 
 def _pass_text(agent: AgentSummary) -> str:

@@ -10,8 +10,8 @@ from pytest_voicebench.decisions import (
     BaselineComparison,
     GateResult,
     MetricComparison,
-    what_else_fails,
 )
+from pytest_voicebench.outcome import outcome
 from pytest_voicebench.some_names import some
 from pytest_voicebench.summary import Summary
 from pytest_voicebench.writers.cells import UNMEASURED
@@ -42,15 +42,11 @@ def gates_sentence(gates: Sequence[GateResult]) -> str:
     return ", ".join(parts + [f"{counts[None]} cannot be told"] * bool(counts[None]))
 
 
-def gate_headlines(summary: Summary) -> list[str]:
-    """How the gates came out, and a line for each that does not hold; nothing without gates."""
-    if not summary.gates:
-        return []
+def decision_headlines(summary: Summary) -> list[str]:
+    """How the run came out, and a line for each gate that does not hold; nothing without gates and a baseline."""
+    said = outcome(summary)
     others = [_gate_text(gate, with_agent=len(summary.agents) > 1) for gate in summary.gates if not gate.holds]
-    counts = summary.counts
-    why = what_else_fails(summary.gates, errors=counts.error, not_run=counts.not_run)
-    also = [f"fails beside its gates: {why}"] if why else []
-    return [f"gates: {gates_sentence(summary.gates)}", *(f"gate {text}" for text in others), *also]
+    return [*([said.text] if said is not None else []), *(f"gate {text}" for text in others)]
 
 
 def _gate_text(gate: GateResult, *, with_agent: bool) -> str:

@@ -17,6 +17,7 @@ from pytest_voicebench.agents.openai_realtime.dialects import Asked, differences
 from pytest_voicebench.agents.openai_realtime.state import SessionState
 from pytest_voicebench.agents.openai_realtime.usage import usage_counts
 from pytest_voicebench.agents.protocol import (
+    UNREPORTED,
     AgentAudio,
     Fault,
     PlaybackClear,
@@ -41,7 +42,9 @@ class Session(SessionState):
         super().__init__(now_s=lambda: self.at_s)
 
     def told(self, *events):
-        return [ours for event in events for ours in self.take(event)]
+        """What comes of the events, but for answers whose usage is not told: few of these tests tell any."""
+        untold = Usage(counts={UNREPORTED: 1.0})
+        return [ours for event in events for ours in self.take(event) if ours != untold]
 
 
 def pcm(*samples: int) -> bytes:
@@ -376,6 +379,11 @@ def test_an_error_that_answers_a_late_request_of_ours_is_none():
 def test_a_response_that_failed_is_a_fault(status, details, fault):
     found = Session().told(done(status=status, status_details=details))[-1]
     assert (found.kind, found.message) == fault
+
+
+def test_a_response_that_ends_without_its_usage_is_counted_as_one():
+    assert Usage(counts={UNREPORTED: 1.0}) in Session().take(done())
+    assert Usage(counts={"total_tokens": 7.0}) in Session().take(done(usage={"total_tokens": 7}))
 
 
 def test_usage_is_flat_and_cancelled_responses_cost_too():

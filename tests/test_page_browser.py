@@ -5,8 +5,10 @@ Needs the extra `browser` and Chromium (`chromium`, or its path in VOICEBENCH_CH
 
 from __future__ import annotations
 
+import csv
 import functools
 import importlib
+import io
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -321,3 +323,35 @@ def test_the_page_prints_with_the_opened_item_and_without_its_controls(show):
     assert page.locator(".panel").is_visible()
     assert not page.locator("#filters").is_visible()
     assert not page.locator("nav").is_visible()
+
+
+def test_items_are_gathered_by_why_they_failed(show):
+    page = show()
+    reasons = page.locator("select[name=reason] option").all_inner_texts()
+    assert any(reason.startswith("stale (") for reason in reasons)
+    page.select_option("select[name=reason]", "stale")
+    assert shown_items(page) == ["travel_01-s", "travel_02-s", "travel_03-s", "travel_19-s"]
+    assert (
+        'destination "Rome" instead of "Milan": stale' in page.locator("tr:has(a:text-is('travel_19-s'))").inner_text()
+    )
+
+
+def test_the_rows_that_are_shown_are_saved_for_a_spreadsheet_and_no_cell_is_a_formula(show):
+    page = show()
+    page.fill("#find", "travel_19")
+    page.evaluate("document.querySelector('#items-table tbody tr:not([hidden]) td').textContent = '=1+1'")
+    with page.expect_download() as saved:
+        page.click("#save")
+    rows = list(csv.reader(io.StringIO(Path(saved.value.path()).read_text(encoding="utf-8-sig"))))
+    assert [len(row) for row in rows] == [12, 12, 12]
+    assert rows[0][:3] == ["Item", "Agent", "Outcome"]
+    assert rows[1][1] == "'=1+1"
+
+
+def test_an_opened_item_leads_to_its_neighbours_in_the_list_and_to_its_files(show):
+    page = show("#item=travel_19")
+    assert page.locator(".steps .note").inner_text() == "4 of 9"
+    links = page.locator(".panel ul.files a").evaluate_all("links => links.map(link => link.getAttribute('href'))")
+    assert "./items/travel_19/conversation.json" in links
+    page.click(".steps button:text('Next')")
+    page.wait_for_selector(".panel h3:has-text('travel_01-s')")

@@ -135,10 +135,11 @@ class Line:
 class Item:
     """One row of the page and all that opens below it.
 
-    `group` is equal for the same request to several agents. `missing` says, one line each, which evidence cannot be
-    shown. `audio` and `events` are addresses for a browser, None where there is no such file; `events_text` is the log
-    itself, line by line, where it was put into the page. `checks` are names, whether they were met, and whether Pass
-    depends on it; `facts` are names with their values.
+    `group` is equal for the same request to several agents and in several trials. `missing` says, one line each, which
+    evidence cannot be shown. `audio`, `events` and `folder` are addresses for a browser, None where there is no such
+    file, and no saved conversation in the folder; `events_text` is the log itself, line by line, where it was put into
+    the page. `checks` are names, whether they were met, and whether Pass depends on it; `facts` are names with their
+    values. `trial` counts from 1; None in a run without trials.
     """
 
     id: str
@@ -156,4 +157,6 @@ class Item:
     retractions: tuple[str, ...]
     missing: tuple[str, ...]
     events: str | None
+    folder: str | None
     events_text: tuple[str, ...]
+    trial: int | None

@@ -42,6 +42,10 @@ def linked(run_folder: Path, file: Path) -> str | None:
     return "./" + quote(file.relative_to(run_folder).as_posix())
 
 
+def _folder_address(run_folder: Path, result: Result) -> str:
+    return f"./{quote(folder_of(run_folder, result).relative_to(run_folder).as_posix())}/"
+
+
 def embedded_sound(run_folder: Path, file: Path) -> str | None:
     """The file itself, as it is: FLAC, sample for sample where the timeline says."""
     import base64
@@ -87,12 +91,14 @@ def page_item(run_folder: Path, result: Result, agent: int, response: int | None
         agent=agent,
         group="/".join((result.facts.suite, result.facts.scenario_id, result.facts.speaker or "")),
         title=result.facts.title,
+        trial=result.trial,
         outcome=result.outcome,
         why=one_line(_why(result, conversation), LONGEST_VALUE),
         line=_line(card, response),
         missing=missing,
         audio=audio,
         events=linked(run_folder, folder / EVENTS_NAME) if folder and not embedded else None,
+        folder=None if embedded or conversation is None else _folder_address(run_folder, result),
         events_text=_log(folder / EVENTS_NAME) if folder and embedded else (),
         expected=() if card is None else tuple(map(_expected, card.pairs)),
         retractions=() if card is None else tuple(map(rollback_sentence, card.rollback)),

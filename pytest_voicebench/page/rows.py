@@ -9,6 +9,7 @@ from urllib.parse import quote
 from pytest_voicebench.page.data import Item
 from pytest_voicebench.page.markup import Html, el, join, json_text, raw
 from pytest_voicebench.page.packing import packed, shapes
+from pytest_voicebench.page.reasons import first_difference, labels_of
 from pytest_voicebench.page.verdict import badge
 from pytest_voicebench.result import Facts, Result
 from pytest_voicebench.summary import AgentSummary
@@ -25,11 +26,16 @@ FIGURES = (
 )
 
 
-def items_section(items: Sequence[Item], results: Sequence[Result], agents: Sequence[AgentSummary]) -> Html:
-    """The filters, which only a script shows, and the table. Items and results stand in the same order."""
+def items_section(
+    items: Sequence[Item], results: Sequence[Result], agents: Sequence[AgentSummary], moved: Mapping[str, str]
+) -> Html:
+    """The filters, which only a script shows, and the table. Items and results stand in the same order.
+
+    `moved` says which items changed sides since the baseline, and to which.
+    """
     several = len(agents) > 1
-    facts = [result.facts for result in results]
-    rows = [_row(item, fact, agents, several) for item, fact in zip(items, facts, strict=True)]
+    labels = [labels_of(result, moved) for result in results]
+    rows = [_row(*row, agents, several) for row in zip(items, results, labels, strict=True)]
     head = ["Item", *["Agent"] * several, "Outcome", "Disfluency", "Domain", "Difficulty"]
     head += [*(title for title, _, _ in FIGURES), "Why"]
     table = el(
@@ -42,7 +48,7 @@ def items_section(items: Sequence[Item], results: Sequence[Result], agents: Sequ
     )
     return join(
         [
-            _filters(facts, items, agents),
+            _filters([result.facts for result in results], items, agents, labels),
             el("p", f"{len(items)} items", id="shown", role="status"),
             el("div", table, class_="scroll", tabindex="0", role="region", aria_label="Items"),
         ]
@@ -60,7 +66,8 @@ def items_data(items: Sequence[Item]) -> Html:
     )
 
 
-def _row(item: Item, facts: Facts, agents: Sequence[AgentSummary], several: bool) -> Html:
+def _row(item: Item, result: Result, labels: Sequence[str], agents: Sequence[AgentSummary], several: bool) -> Html:
+    facts, difference = result.facts, first_difference(result.scorecard)
     link = el("a", item.id, href=f"#item={quote(one_line(item.id))}")
     cells = [el("th", link, " ", el("i", item.title), scope="row")]
     if several:
@@ -72,9 +79,9 @@ def _row(item: Item, facts: Facts, agents: Sequence[AgentSummary], several: bool
         el("td", _words(facts.domain or "")),
         el("td", facts.difficulty or ""),
         *(_figure(item, name, digits) for _, name, digits in FIGURES),
-        el("td", item.why),
+        el("td", item.why, el("i", difference) if difference else None),
     ]
-    return el("tr", cells)
+    return el("tr", cells, data_reason=", ".join(labels) or None)
 
 
 def _figure(item: Item, name: str, digits: int) -> Html:
@@ -88,10 +95,14 @@ def _words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _filters(facts: Sequence[Facts], items: Sequence[Item], agents: Sequence[AgentSummary]) -> Html:
+def _filters(
+    facts: Sequence[Facts], items: Sequence[Item], agents: Sequence[AgentSummary], labels: Sequence[Sequence[str]]
+) -> Html:
     """Shown by the script: without it there would be nothing behind them."""
+    reasons = Counter(label for some in labels for label in some)
     counted = {
         "outcome": Counter(item.outcome for item in items),
+        "reason": reasons + Counter({"": sum(not some for some in labels)}) if reasons else reasons,
         "disfluency": Counter(name for fact in facts for name in fact.disfluency or ("",)),
         "domain": Counter(fact.domain or "" for fact in facts),
         "difficulty": Counter(fact.difficulty or "" for fact in facts),
@@ -104,13 +115,16 @@ def _filters(facts: Sequence[Facts], items: Sequence[Item], agents: Sequence[Age
         el("input", id="find", type="search", placeholder="id, title, why, words, calls", autocomplete="off"),
     )
     clear = el("button", "Clear", type="reset")
-    return el("form", text, chosen, clear, id="filters", hidden=True, role="search", aria_label="Filter items")
+    save = el("button", "Save as CSV", type="button", id="save")
+    return el("form", text, chosen, clear, save, id="filters", hidden=True, role="search", aria_label="Filter items")
 
 
 def _select(name: str, found: Mapping[str, int]) -> Html | None:
     """Values are as the cells of the table show them, which is what the script looks at."""
     if len(found) < 2:
         return None
-    options = [(value if name == "agent" else _words(value), number) for value, number in sorted(found.items())]
+    options = [
+        (value if name in ("agent", "reason") else _words(value), number) for value, number in sorted(found.items())
+    ]
     entries = [el("option", f"{value or 'none'} ({number})", value=value) for value, number in options]
     return el("label", f"{name.capitalize()} ", el("select", el("option", "any", value="*"), entries, name=name))

@@ -11,22 +11,26 @@ from pytest_voicebench.writers import terminal_tables as tables
 from pytest_voicebench.writers.grid import COUNTS, Grid
 from pytest_voicebench.writers.terminal import BREAKDOWNS, FURTHER_BREAKDOWNS
 from pytest_voicebench.writers.terminal_judge import judge_tables
+from pytest_voicebench.writers.terminal_trials import flaky_items, passes_in_k
 
 MOST_SURPLUS_ROWS = 20
 _INTERVAL = re.compile(r"int\.$")
 
 
 def benchmark_section(summary: Summary) -> Html:
-    """Tables 2 to 6, then silence, behaviour, self-correction and whatever judges said; the others folded away."""
+    """Tables 2 to 6, trials where there are some, then silence, behaviour, self-correction and whatever judges said;
+    the others folded away."""
     if not summary.counts.valid:
         return el("p", "Nothing was scored, so there are no tables.", class_="none")
     agents = summary.agents
     first = [grid_html(grid) for grid in _benchmark(agents)]
+    trials = [grid_html(grid) for grid in _trials(agents)]
     manners = [grid_html(grid) for grid in (*_manners(agents), *judge_tables(summary))]
     others = [grid_html(grid) for grid in _others(agents)]
     return join(
         [
             el("div", first, class_="tables"),
+            [el("h3", "Trials", id="trials"), el("div", trials, class_="tables")] if trials else None,
             el("h3", "Silence and behaviour", id="behaviour"),
             el("div", manners, class_="tables"),
             el("details", el("summary", "More tables"), el("div", others, class_="tables")),
@@ -84,6 +88,14 @@ def _benchmark(agents: Sequence[AgentSummary]) -> Iterator[Grid]:
     for key, title in BREAKDOWNS:
         yield from tables.breakdown(key, title, [agents])
     yield from (tables.latencies(agent, _suffix(agent, agents)) for agent in agents)
+
+
+def _trials(agents: Sequence[AgentSummary]) -> Iterator[Grid]:
+    for agent in agents:
+        if agent.trials is not None:
+            yield passes_in_k(agent.trials, _suffix(agent, agents))
+            if agent.trials.flaky:
+                yield flaky_items(agent.trials, _suffix(agent, agents), None)
 
 
 def _manners(agents: Sequence[AgentSummary]) -> Iterator[Grid]:

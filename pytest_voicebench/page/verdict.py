@@ -19,15 +19,20 @@ from pytest_voicebench.writers.cells import rate_cells, value_text
 from pytest_voicebench.writers.grid import Grid
 
 MOST_NAMED = 30
+MOST_IN_SENTENCE = 3
 SIGNS = {"good": "✓", "bad": "✗", "open": "?"}
 VERDICTS = {"no_regression": ("no regression", "good"), "regressed": ("regressed", "bad")}
 UNDECIDED = ("inconclusive", "open")
+
+Sentence = tuple[str, str, Html | None]
+"""How it is judged, what is said, and what it is about."""
 
 
 def verdict_section(summary: Summary) -> Html:
     """Sentences first, then figures, gates and comparison; what was not asked for is said in a line."""
     gates, baseline = summary.gates, summary.baseline
-    said = [el("p", badge(kind, text), class_="sentence") for kind, text in _sentences(summary)]
+    sentences = [*_nothing_measured(summary.counts), *_outcome(summary), *_against_baseline(baseline)]
+    said = [el("p", badge(kind, text), " ", named, class_="sentence") for kind, text, named in sentences]
     figures = el("div", [_figure(agent, len(summary.agents) > 1) for agent in summary.agents], class_="cards")
     absent = " ".join([*["No gate was set."] * (not gates), *["No baseline was given."] * (baseline is None)])
     return join(
@@ -46,24 +51,53 @@ def badge(kind: str, text: str) -> Html:
     return el("b", text, class_=kind)  # the sign is drawn by the style
 
 
-def _sentences(summary: Summary) -> Sequence[tuple[str, str]]:
-    """How the run came out; with gates, then how each agent stands against the baseline."""
-    said, baseline = outcome(summary), summary.baseline
-    found = [(said.kind, said.text)] if said is not None and summary.gates else []
-    if baseline is not None and baseline.refused:
-        return [*found, ("open", f"not compared with {baseline.run}: {baseline.refused}")]
-    for agent in baseline.agents if baseline is not None else ():
+def _nothing_measured(counts: Counts) -> list[Sentence]:
+    return [] if counts.valid else [("open", f"none of {counts.planned} items could be measured", None)]
+
+
+def _outcome(summary: Summary) -> list[Sentence]:
+    """With gates: how the run came out, and which of them made it so."""
+    said = outcome(summary)
+    if said is None or not summary.gates:
+        return []
+    failed, untold = ([gate for gate in summary.gates if gate.holds is held] for held in (False, None))
+    return [(said.kind, said.text, _expressions(failed or untold))]
+
+
+def _expressions(gates: Sequence[GateResult]) -> Html:
+    """Which gates, the first of them by name."""
+    names = list(dict.fromkeys(gate.expression for gate in gates))
+    more = f" and {len(names) - MOST_IN_SENTENCE} more" if len(names) > MOST_IN_SENTENCE else None
+    return join([[el("code", name), " "] for name in names[:MOST_IN_SENTENCE]] + [[more]])
+
+
+def _against_baseline(baseline: BaselineComparison | None) -> list[Sentence]:
+    """How each agent stands by what was asked, and the metrics that made it so."""
+    if baseline is None:
+        return []
+    if baseline.refused:
+        return [("open", f"not compared with {baseline.run}: {baseline.refused}", None)]
+    found: list[Sentence] = []
+    for agent in baseline.agents:
         own = metrics_outcome(agent.metrics)
-        name = f"{agent.name}: " if baseline is not None and len(baseline.agents) > 1 else ""
-        found.append((own.kind, f"{name}{own.text} against {baseline.run if baseline is not None else ''}"))
+        name = f"{agent.name}: " if len(baseline.agents) > 1 else ""
+        found.append((own.kind, f"{name}{own.text} against {baseline.run}", _moved(agent)))
     return found
+
+
+def _moved(agent: AgentComparison) -> Html:
+    """The metrics that got worse and were asked for, the first of them with both figures."""
+    rows = [_metric_row(metric) for metric in agent.metrics if metric.asked and metric.verdict == "regressed"]
+    more = f" and {len(rows) - MOST_IN_SENTENCE} more" if len(rows) > MOST_IN_SENTENCE else None
+    told = ", ".join(f"{name} {before} → {now}" for name, before, now, *_ in rows[:MOST_IN_SENTENCE])
+    return el("span", told, more)
 
 
 def _figure(agent: AgentSummary, several: bool) -> Html:
     value, interval, of = rate_cells(agent.overall.pass_at_1, percent=False)
     return el(
         "div",
-        el("p", agent.name if several else "Pass@1", class_="label"),
+        el("p", f"Pass@1, {agent.name}" if several else "Pass@1", class_="label"),
         el("p", value, class_="value"),
         el("p", f"{of}, 95 % interval {interval}" if interval else of, class_="note"),
         el("p", _outcomes(agent.overall.counts), class_="note"),
@@ -79,14 +113,14 @@ def _outcomes(counts: Counts) -> str:
 
 def _gates(gates: Sequence[GateResult], *, several: bool) -> Html:
     rows = []
-    for gate in gates:
+    for gate in sorted(gates, key=lambda gate: {False: 0, None: 1, True: 2}[gate.holds]):
         kind, word = {True: ("good", "holds"), False: ("bad", "fails"), None: ("open", "cannot tell")}[gate.holds]
         why = [gate.why or "", item_links(gate.items)]
         cells = [el("td", badge(kind, word)), el("th", el("code", gate.expression), scope="row")]
         cells += [el("td", gate.agent)] * several
         rows.append(el("tr", cells, el("td", gate.found), el("td", why), el("td", gate.source, class_="quiet")))
     head = ["outcome", "gate", *["agent"] * several, "found", "why", "from"]
-    return _table("Gates", head, rows)
+    return _table("Gates: those that fail first", head, rows)
 
 
 def item_links(items: Sequence[str]) -> Html:
@@ -105,7 +139,7 @@ def _table(title: str, head: Sequence[str], rows: Sequence[Html]) -> Html:
         "table",
         el("thead", el("tr", [el("th", name, scope="col") for name in head])),
         el("tbody", rows),
-        class_="words",
+        class_="words gates",
         aria_label=title,
     )
     scroll = el("div", table, class_="scroll", tabindex="0", role="region", aria_label=title)

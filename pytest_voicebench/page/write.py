@@ -13,6 +13,7 @@ from pytest_voicebench.page.items import Address, embedded_sound, linked, page_i
 from pytest_voicebench.page.markup import Html, el, join, json_text, raw
 from pytest_voicebench.page.measured import measured_section, notice_lines
 from pytest_voicebench.page.plots import plots_section
+from pytest_voicebench.page.reasons import moved_items
 from pytest_voicebench.page.rows import items_data, items_section
 from pytest_voicebench.page.tables import benchmark_section
 from pytest_voicebench.page.verdict import verdict_section
@@ -80,7 +81,7 @@ def _body(run: SavedRun, summary: Summary, items: Sequence[Item], title: str) ->
         "measured": measured_section(summary),
         "tables": benchmark_section(summary),
         "plots": plots,
-        "items": items_section(items, run.results, summary.agents),
+        "items": items_section(items, run.results, summary.agents, moved_items(summary.baseline)),
     }
     shown_sections = [(name, label) for name, label in SECTIONS if contents[name] is not None]
     links = [el("li", el("a", label, href=f"#{name}")) for name, label in shown_sections]

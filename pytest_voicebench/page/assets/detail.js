@@ -1,7 +1,9 @@
 // What opens below a row: player and timeline, then everything in words.
 
 const ZOOMS = [1, 2, 4, 8];
+const SPEEDS = [0.5, 0.75, 1, 1.5, 2];
 const LEAST_WIDTH = 560;
+const RAW = [['conversation.json', 'all that happened, with its times'], ['result.json', 'how it was scored']];
 const CHECKS = { tools_ok: 'all tools right', args_ok: 'all arguments right', spoke: 'took the turn' };
 
 function buildDetail(entry, onTime) {
@@ -12,7 +14,7 @@ function buildDetail(entry, onTime) {
   const close = h('button', { type: 'button', class: 'close', 'aria-label': 'Close this item' }, 'Close');
   const heading = h('div', { class: 'panel-head' },
     h('h3', {}, item.id, ' ', h('i', {}, item.title)),
-    badge(OUTCOME_KIND[item.outcome], words(item.outcome)), close);
+    badge(OUTCOME_KIND[item.outcome], words(item.outcome)), buildSteps(entry, player), close);
   const panel = h('article', { class: 'panel', 'aria-label': item.id },
     heading, item.why ? h('p', { class: 'why' }, item.why) : null, missing,
     track ? track.element : null, track ? buildMoments(item, track.seek) : null,
@@ -21,17 +23,40 @@ function buildDetail(entry, onTime) {
   return { panel, close, player, track };
 }
 
+// Where the item stands in the list, the way to its neighbours, and what can be carried away.
+function buildSteps(entry, player) {
+  const shown = entries.filter(isShown);
+  const place = shown.indexOf(entry);
+  const button = (label, by) => h('button', { type: 'button', onclick: () => step(by), disabled: !shown[place + by] }, label);
+  return h('div', { class: 'steps' }, button('‹ Previous', -1), h('span', { class: 'note' }, `${place + 1} of ${shown.length}`), button('Next ›', 1),
+    copyButton('Copy link to this second', () => {
+      setAddress(entry.id, player.time);
+      return location.href;
+    }));
+}
+
+function copyButton(label, textOf) {
+  const said = (text) => { button.textContent = text; };
+  const button = h('button', { type: 'button', onclick: () => {
+    const text = textOf();
+    const written = navigator.clipboard ? navigator.clipboard.writeText(text) : Promise.reject();
+    written.then(() => said('Copied'), () => said('This browser does not allow it')).then(() => setTimeout(said, 2000, label));
+  } }, label);
+  return button;
+}
+
 function buildTrack(item, player, onTime) {
   const play = h('button', { type: 'button', class: 'play', onclick: () => player.toggle() }, '▶ Play');
   const clock = h('span', { class: 'clock' });
   const zoom = h('select', {}, ZOOMS.map((one) => h('option', { value: one }, one === 1 ? 'whole' : `${one} ×`)));
+  const speed = h('select', { onchange: () => { player.speed = Number(speed.value); } }, SPEEDS.map((one) => h('option', { value: one, selected: one === 1 }, `${one} ×`)));
   const told = item.audio ? null : h('span', { class: 'note' }, 'no recording');
   const view = h('div', {
     class: 'track', tabindex: '0', role: 'slider', 'aria-label': 'Position in the conversation',
     'aria-valuemin': '0', 'aria-valuemax': player.duration.toFixed(1),
   });
   const element = h('div', { class: 'player' },
-    h('div', { class: 'bar' }, play, clock, h('label', {}, 'Zoom ', zoom), told), view);
+    h('div', { class: 'bar' }, play, clock, h('label', {}, 'Zoom ', zoom), item.audio ? h('label', {}, 'Speed ', speed) : null, told), view);
   const heard = item.evidence.utterances.length + item.evidence.agent_speech.length;
   const title = `${item.id}: ${item.evidence.duration.toFixed(1)} seconds, ${heard} stretches of speech, ${item.evidence.calls.length} calls`;
   let drawn = null;
@@ -77,6 +102,9 @@ function buildTrack(item, player, onTime) {
 // The marks as buttons: what the eye finds in the drawing, for every hand.
 function buildMoments(item, seek) {
   const marks = item.evidence.marks.map((mark) => [mark.at, `${MARK_SIGNS[mark.kind]} ${mark.text}`]);
+  for (const call of item.evidence.calls) {
+    if (!call.untimed) marks.push([call.at, `${CALL_SIGNS[call.role]} ${call.name} called`]);
+  }
   if (item.evidence.agent_speech.length) marks.push([item.evidence.agent_speech[0][0], '♪ the agent’s first speech']);
   marks.sort((a, b) => a[0] - b[0]);
   if (!marks.length) return null;
@@ -101,7 +129,7 @@ function buildExpected(item) {
     const head = h('tr', { class: 'tool' }, h('th', { scope: 'rowgroup', colspan: 3 }, `${n + 1}. ${one.tool}`, ' ', h('span', { class: 'note' }, when)),
       h('td', {}, badge(one.matches ? 'good' : 'bad', one.matches ? 'ok' : one.call === null ? 'missing' : 'differs')));
     const rows = one.arguments.map((argument) => h('tr', { class: argument.wrong || 'match' },
-      h('th', { scope: 'row' }, argument.name), h('td', {}, code(argument.expected)), h('td', {}, code(argument.actual || argument.expected)),
+      h('th', { scope: 'row' }, argument.name), h('td', { class: 'wanted' }, code(argument.expected)), h('td', {}, code(argument.actual || argument.expected)),
       h('td', {}, verdictOf(argument))));
     const extra = one.extra.length ? h('tr', {}, h('td', { colspan: 4, class: 'note' }, `also given, not asked for: ${one.extra.join(', ')}`)) : null;
     return h('tbody', {}, head, rows, extra);
@@ -152,24 +180,30 @@ function buildCalls(item) {
   return section('Tool calls (seconds after the user’s end)', h('ol', { class: 'calls' }, list));
 }
 
-// The benchmark's tables 7 and 8: one request, every agent.
+// The benchmark's tables 7 and 8: one request, every agent, and every trial where there are several.
 function buildAgents(entry) {
-  if (agents.length < 2) return null;
-  const { group } = dataOf(entry);
+  const { group, trial: own } = dataOf(entry);
+  if (agents.length < 2 && own === null) return null;
+  const title = own === null ? 'This request, every agent' : agents.length < 2 ? 'This request, every trial' : 'This request, every agent and trial';
   const others = entries.filter((one) => dataOf(one).group === group).sort((a, b) => a.place - b.place);
   if (others.length < 2) return null;
   const rows = others.map((one) => {
-    const { line, id, agent, outcome } = dataOf(one);
-    const name = one === entry ? h('strong', {}, agents[agent]) : h('a', { href: `#item=${encodeURIComponent(id)}` }, agents[agent]);
+    const { line, id, outcome } = dataOf(one);
+    const name = one === entry ? h('strong', {}, heldBy(one)) : h('a', { href: `#item=${encodeURIComponent(id)}` }, heldBy(one));
     return h('tr', {}, h('th', { scope: 'row' }, name), h('td', { class: 'first' }, badge(OUTCOME_KIND[outcome], words(outcome))),
       [figure(line.f1, 2), [figure(line.arguments, 2), line.wrong ? h('span', { class: 'note' }, ` (${line.wrong})`) : null], figure(line.response, 2),
         figure(line.first_response, 2), figure(line.tool_call, 2), figure(line.completion, 2)].map((value) => h('td', {}, value)));
   });
   const names = ['agent', 'outcome', 'F1', 'args', 'resp.', 'first response', 'tool call', 'completion'];
-  const small = others.map((one) => h('div', { class: 'strip' }, h('p', { class: 'note' }, agents[dataOf(one).agent]), stripOf(one)));
-  return section('This request, every agent', h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'This request, every agent' },
+  const small = others.map((one) => h('div', { class: 'strip' }, h('p', { class: 'note' }, heldBy(one)), stripOf(one)));
+  return section(title, h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': title },
     h('table', { class: 'figures' }, h('thead', {}, h('tr', {}, names.map((name, n) => h('th', { scope: 'col', class: n < 2 ? 'first' : null }, name)))), h('tbody', {}, rows))),
     h('details', { class: 'strips' }, h('summary', {}, 'Timelines one above the other'), small));
+}
+
+function heldBy(entry) {
+  const { agent, trial } = dataOf(entry);
+  return [agents[agent], trial === null ? null : `trial ${trial}`].filter(Boolean).join(', ');
 }
 
 function stripOf(entry) {
@@ -189,6 +223,7 @@ function buildFacts(item) {
 function buildFiles(item) {
   const links = [];
   if (item.audio && !item.audio.startsWith('data:')) links.push(h('a', { href: item.audio }, 'audio.flac (user left, agent right)'));
+  for (const [name, told] of item.folder === null ? [] : RAW) links.push(h('a', { href: `${item.folder}${name}` }, `${name} (${told})`));
   if (item.events) links.push(h('a', { href: item.events }, 'events.jsonl (what went over the wire)'));
   const log = item.events_text.length ? h('details', {}, h('summary', {}, 'Event log'), h('pre', { tabindex: '0' }, item.events_text.join('\n'))) : null;
   return links.length || log ? section('Files', h('ul', { class: 'files' }, links.map((link) => h('li', {}, link))), log) : null;

@@ -115,6 +115,11 @@ function start() {
   });
   form.addEventListener('submit', (event) => event.preventDefault());
   form.addEventListener('reset', () => setTimeout(() => filterRows(form, status)));
+  document.getElementById('save').addEventListener('click', () => {
+    const file = URL.createObjectURL(new Blob(['\ufeff', shownAsCsv()], { type: 'text/csv' }));
+    h('a', { href: file, download: `${document.title.replace(/[^\w.-]+/g, '_')}.csv` }).click();
+    setTimeout(() => URL.revokeObjectURL(file), 1000);
+  });
   for (const { link } of entries) link.setAttribute('aria-expanded', 'false');
   table.addEventListener('click', (event) => {
     const entry = entryByRow.get(event.target.closest('tr'));

@@ -45,6 +45,10 @@ class Player {
     else this.audio.play().catch(() => this.tell());
   }
 
+  set speed(factor) {
+    if (this.audio) this.audio.playbackRate = factor;
+  }
+
   follow() {
     const step = () => {
       this.tell();

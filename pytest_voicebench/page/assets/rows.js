@@ -14,6 +14,7 @@ const entryById = new Map(entries.map((entry) => [entry.id, entry]));
 const entryByRow = new Map(entries.map((entry) => [entry.row, entry]));
 
 // Columns are counted from the right: of several agents each row has one cell more on the left.
+const LISTS = { disfluency: true, reason: true };
 const COLUMNS = { agent: 11, outcome: 10, disfluency: 9, domain: 8, difficulty: 7 };
 
 // An object from the array of its fields' values.
@@ -59,8 +60,8 @@ const isShown = (entry) => !entry.row.hidden;
 function matches(entry, choices, wanted) {
   for (const [name, value] of choices) {
     if (value === '*') continue;
-    const own = entry.row.cells[entry.row.cells.length - COLUMNS[name]].textContent;
-    if (name === 'disfluency' ? !own.split(', ').includes(value) : own !== value) return false;
+    const own = name === 'reason' ? entry.row.dataset.reason || '' : entry.row.cells[entry.row.cells.length - COLUMNS[name]].textContent;
+    if (LISTS[name] ? !own.split(', ').includes(value) : own !== value) return false;
   }
   return wanted.every((word) => textOf(entry).includes(word));
 }
@@ -74,6 +75,20 @@ function filterRows(form, status) {
     if (isShown(entry)) shown += 1;
   }
   status.textContent = shown === entries.length ? `${shown} items` : `${shown} of ${entries.length} items`;
+}
+
+// The rows that are shown, for a spreadsheet: what it would take for a formula becomes text, as in `export csv`.
+function shownAsCsv() {
+  const quoted = (text) => {
+    const safe = /^[=+@\t\r-]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
+    return `"${safe.replaceAll('"', '""')}"`;
+  };
+  const texts = (row) => Array.from(row.cells, (cell) => {
+    const parts = Array.from(cell.childNodes, (node) => node.textContent.trim());
+    return parts.filter(Boolean).join(', ');
+  });
+  const rows = [table.tHead.rows[0], ...entries.filter(isShown).map((entry) => entry.row)];
+  return rows.map((row) => `${texts(row).map(quoted).join(',')}\r\n`).join('');
 }
 
 function cellValue(entry, column) {

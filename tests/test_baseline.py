@@ -419,3 +419,8 @@ def test_a_rerun_that_passed_laid_over_a_failure_is_said(tmp_path: Path) -> None
     after[5] = replace(item(5), attempts=("error", "passed"))
     (caution,) = compared(tmp_path, before, after).cautions[-1:]
     assert caution == f"after: 1 item failed before a rerun that passed was laid over: {after[3].item_id}"
+
+
+def test_where_nothing_passed_before_nothing_can_be_lost_and_more_pairs_are_not_asked_for(tmp_path: Path) -> None:
+    rows = [item(n, False) for n in range(60)]
+    assert row_of(compared(tmp_path, rows, rows), "pass_at_1").why == "it was 0 before: nothing can be lost"

@@ -501,3 +501,30 @@ def test_further_metrics_are_shown_and_do_not_make_a_run_a_regression(tmp_path: 
     asked = decided(runs[1], Asked(gates=(parse_gate("no_regression(turn_take_rate)"),), baseline=runs[0]))
     assert asked.baseline is not None
     assert [row.metric for row in asked.baseline.agents[0].metrics if row.asked] == ["turn_take_rate"]
+
+
+def test_an_item_is_asked_of_the_agent_that_has_it_and_one_that_nobody_has_of_all(tmp_path: Path) -> None:
+    two = [replace(item(0), item_id="x-s0"), replace(item(1), item_id="y-s1")]
+    rows = [replace(row, agent=replace(AGENT, name=name)) for row, name in zip(two, "xy", strict=True)]
+    run = load_run(a_run(tmp_path / "run", *rows))
+    gates = decided(run, Asked(gates=(parse_gate("must_pass(x-s0)"), parse_gate("must_pass(z)")))).gates
+    assert [(gate.expression, gate.agent, gate.holds) for gate in gates] == [
+        ("must_pass(x-s0)", "x", True),
+        ("must_pass(z)", "x", None),
+        ("must_pass(z)", "y", None),
+    ]
+
+
+def test_a_report_against_a_baseline_asks_the_runs_own_gates_again_and_all_files_keep_it(tmp_path: Path) -> None:
+    before, after = a_run(tmp_path / "before", *ROWS), a_run(tmp_path / "after", *ROWS)
+    run = load_run(after)
+    write_junit(after / "junit.xml", run.results, run.summary())
+    write_decisions(run, Asked(gates=(parse_gate("pass_at_1 >= 0.9", "--voicebench-gate"),)))
+    assert main(["report", str(after), "--baseline", str(before)]) == 1
+    found = load_summary(after)
+    assert [(gate.expression, gate.holds) for gate in found.gates] == [("pass_at_1 >= 0.9", False)]
+    assert found.baseline is not None
+    assert found.baseline.run == "before"
+    assert "pass_at_1 &gt;= 0.9" in (after / "junit.xml").read_text()
+    assert main(["report", str(after)]) == 0
+    assert load_summary(after) == found

@@ -102,6 +102,20 @@ def _parsed(text: str, rows: Sequence[Result]) -> Gate:
     return gate
 
 
+def with_earlier_gates(run: SavedRun, asked: Asked) -> Asked:
+    """What is asked; where that is a baseline alone, the run's own gates too, which are then asked anew."""
+    if asked.gates or asked.baseline is None:
+        return asked
+    with suppress(SummaryUnreadable):
+        earlier = load_summary(run.folder)
+        gates: list[Gate] = []
+        for expression, source in dict.fromkeys((gate.expression, gate.source) for gate in earlier.gates):
+            with suppress(GateError):
+                gates.append(parse_gate(expression, source))
+        return replace(asked, gates=tuple(gates), strict=asked.strict or bool(earlier.header.get(STRICT)))
+    return asked
+
+
 def decided_or_kept(run: SavedRun, asked: Asked) -> Summary:
     """The run's summary with what is decided now; where nothing is asked, with what was decided of the same counts.
 
@@ -126,11 +140,19 @@ def write_decisions(run: SavedRun, asked: Asked) -> Summary:
     """
     summary = decided(run, asked)
     if not asked.nothing:
-        write_summary(run.folder, summary)
-        write_markdown(run.folder, summary, run.results)
-        append_gates(run.folder / JUNIT_NAME, summary.gates, strict=asked.strict)
-        finish_junit(run.folder / JUNIT_NAME, summary)
+        keep_decisions(run, summary, strict=asked.strict)
     return summary
+
+
+def keep_decisions(run: SavedRun, summary: Summary, *, strict: bool) -> None:
+    """Write what was decided into summary.json, summary.md and junit.xml.
+
+    Raises JunitUnreadable, CodecError, OSError.
+    """
+    write_summary(run.folder, summary)
+    write_markdown(run.folder, summary, run.results)
+    append_gates(run.folder / JUNIT_NAME, summary.gates, strict=strict)
+    finish_junit(run.folder / JUNIT_NAME, summary)
 
 
 def status(summary: Summary, asked: Asked) -> int:

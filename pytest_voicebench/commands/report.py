@@ -12,11 +12,19 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_voicebench.codec import CodecError, dump_json
-from pytest_voicebench.commands.gate_options import add_gate_arguments, asked_for, decided_or_kept, status
+from pytest_voicebench.commands.gate_options import (
+    add_gate_arguments,
+    asked_for,
+    decided_or_kept,
+    keep_decisions,
+    status,
+    with_earlier_gates,
+)
 from pytest_voicebench.page.write import PAGE_NAME, write_page, write_page_with_sound
 from pytest_voicebench.result_files import RunUnreadable, find_run
 from pytest_voicebench.saved_run import SavedRun, load_run
 from pytest_voicebench.summary import Summary
+from pytest_voicebench.writers.junit import JunitUnreadable
 from pytest_voicebench.writers.markdown import write_markdown
 from pytest_voicebench.writers.official_tables import render_official
 from pytest_voicebench.writers.plain_text import encodable, one_line
@@ -25,7 +33,8 @@ from pytest_voicebench.writers.terminal import render
 
 
 def run(argv: list[str]) -> int:
-    """Print the tables, or with `--json` summary.json, and write summary.md and report.html anew. Exit status 0, or 1
+    """Print the tables, or with `--json` summary.json, and write summary.md and report.html anew, and where a gate or
+    a baseline is given summary.json and junit.xml too. Exit status 0, or 1
     where a gate fails; 2 with one line where the run, the baseline or a gate is unreadable."""
     parser = argparse.ArgumentParser(prog="python -m pytest_voicebench report", description=__doc__)
     parser.add_argument("run", nargs="?", default="latest", metavar="RUN", help="a run's folder, its name, or `latest`")
@@ -43,11 +52,13 @@ def run(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     try:
         saved = load_run(find_run(options.run, options.reports))
-        asked = asked_for(options, saved)
+        asked = with_earlier_gates(saved, asked_for(options, saved))
         summary = decided_or_kept(saved, asked)
         data = report_bytes(summary, options.scores)
         with suppress(OSError):  # a run may lie where nobody can write
             write_markdown(saved.folder, summary, saved.results)
+        if not asked.nothing:
+            _keep_or_tell(saved, summary, strict=asked.strict)
     except (RunUnreadable, CodecError, OverflowError) as error:
         print(one_line(f"report: {error}"), file=sys.stderr)
         return 2
@@ -59,6 +70,15 @@ def run(argv: list[str]) -> int:
     else:
         print_tables(summary, official=options.scores == "official")
     return status(summary, asked)
+
+
+def _keep_or_tell(saved: SavedRun, summary: Summary, *, strict: bool) -> None:
+    """What was decided goes into all files, or a later report would know nothing of it; a note where it cannot."""
+    try:
+        keep_decisions(saved, summary, strict=strict)
+    except (JunitUnreadable, OSError) as error:
+        told = getattr(error, "strerror", None) or error
+        print(one_line(f"note: what was decided could not be kept: {told}"), file=sys.stderr)
 
 
 def write_page_or_tell(saved: SavedRun, summary: Summary, write: Callable[[SavedRun, Summary], Path]) -> None:

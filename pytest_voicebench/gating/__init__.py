@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 
 from pytest_voicebench.decisions import GateResult
 from pytest_voicebench.gating.grammar import Gate, GateError, NoRegression, parse_gate
-from pytest_voicebench.gating.holding import allows_errors, check_names, check_trials, group_name, groups_of, held
+from pytest_voicebench.gating.holding import (
+    allows_errors,
+    asked_of,
+    check_names,
+    check_trials,
+    group_name,
+    groups_of,
+    held,
+)
 from pytest_voicebench.outcome import STRICT, gates_outcome
 from pytest_voicebench.regression import Question, compare_with_baseline
 from pytest_voicebench.saved_run import SavedRun
@@ -64,7 +72,12 @@ def _decided(run: SavedRun, summary: Summary, asked: Asked) -> Summary:
     questions = [q for gate in asked.gates if (q := _question(gate, groups)) is not None]
     comparison = compare_with_baseline(asked.baseline, run, questions) if asked.baseline is not None else None
     results = {a.name: [row for row in run.results if row.agent.name == a.name] for a in summary.agents}
-    gates = [held(gate, a, results[a.name], comparison) for gate in asked.gates for a in summary.agents]
+    gates = [
+        held(gate, a, results[a.name], comparison)
+        for gate in asked.gates
+        for a in summary.agents
+        if a.name in asked_of(gate, results)
+    ]
     return replace(summary, baseline=comparison, gates=tuple(gates))
 
 

@@ -10,6 +10,7 @@ OP is >=, <=, > or <, and == for counts.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -78,7 +79,7 @@ class Token:
 
 
 _TOKEN = re.compile(
-    r"(?P<number>-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?![A-Za-z0-9_]))|(?P<word>[A-Za-z0-9_](?:[A-Za-z0-9_]|-(?=[A-Za-z0-9_]))*)"
+    r"(?P<number>-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![A-Za-z0-9_]))|(?P<word>[A-Za-z0-9_](?:[A-Za-z0-9_]|-(?=[A-Za-z0-9_]))*)"
     r"|(?P<operator>[<>=!~]=|=[<>]|[<>])|(?P<sign>[().,=])|(?P<space>\s+)|(?P<other>.)",
     re.DOTALL,
 )
@@ -195,8 +196,15 @@ class _Parser:
             hint = f"; did you mean {number / 100:g}?" if 1 < number <= 100 else ""
             raise GateError(f"{metric} lies between 0 and 1, not at {number:g}{hint}", column)
 
+        if unit_of(metric) == "count" and (number < 0 or number != int(number)):
+            raise GateError(f"{metric} is a whole number of items, not {number:g}", column)
+
     def _number(self) -> float:
-        return float(self.take("number", "a number").text)
+        found = self.take("number", "a number")
+        number = float(found.text)
+        if not math.isfinite(number):
+            raise GateError(f"{found.text} is larger than any figure", found.column)
+        return number
 
     def _path(self) -> tuple[str | None, str, int]:
         """A group, where there is one, the metric with its statistic, and the metric's column."""

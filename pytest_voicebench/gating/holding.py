@@ -157,6 +157,15 @@ def groups_of(agent: AgentSummary) -> list[str]:
     return [f"{kind}={group}" for kind, groups in agent.by.items() for group in groups]
 
 
+def asked_of(gate: Gate, results: Mapping[str, Sequence[Result]]) -> Sequence[str]:
+    """The agents of whom a gate is asked: one about items by id of those who have such an item, or of all."""
+    if not isinstance(gate.asks, MustPass):
+        return tuple(results)
+    ids = set(gate.asks.ids)
+    owners = [name for name, rows in results.items() if any(ids & {r.facts.scenario_id, r.item_id} for r in rows)]
+    return owners or tuple(results)
+
+
 def _must_pass(gate: Gate, asks: MustPass, agent: AgentSummary, results: Sequence[Result]) -> GateResult:
     """All speakers and trials of a scenario must pass; one that failed decides, whatever became of the others."""
     named = {name: [r for r in results if name in (r.facts.scenario_id, r.item_id)] for name in asks.ids}

@@ -74,6 +74,8 @@ def _not_seen(row: MetricComparison) -> tuple[Verdict, str | None]:
     tolerable = TOLERABLE
     if MEASURES[row.metric].kind == "seconds":
         tolerable = max(TOLERABLE_S, TOLERABLE_SHARE * abs(row.before or 0.0))
+    if row.worse < 0 and row.before == 0:
+        return "inconclusive", "it was 0 before: nothing can be lost"
     if row.detectable is None:
         return "inconclusive", f"{row.pairs} pairs of {row.clusters} scenarios are too few to show any loss"
     if row.detectable > tolerable:

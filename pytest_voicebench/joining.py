@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from pytest_voicebench.writers.junit import JUNIT_NAME, read_cases
 Json = Any
 
 PACKAGE = "pytest-voicebench"
+SHOWN_OF_THE_FIRST = {"given": "settings of agents", "prices": "prices"}
 SAME_HEADER = {
     "rules": "rules of scoring",
     "words": "--voicebench-words",
@@ -172,6 +173,9 @@ def _cautions(runs: Sequence[SavedRun]) -> Iterator[str]:
         values = sorted({str(found.get(name)) for found in versions})
         if len(values) > 1:
             yield f"the shards ran with different versions of {name}: {', '.join(values)}"
+    for key, what in SHOWN_OF_THE_FIRST.items():
+        if any(run.plan.header.get(key) != runs[0].plan.header.get(key) for run in runs):
+            yield f"the shards ran with different {what}: shown are those of {runs[0].name}"
 
 
 def join_text(joined: Joined) -> str:
@@ -197,6 +201,15 @@ def write_joined(joined: Joined, out: Path) -> SavedRun:
     return write_merged(Parts(plan=plan, rows=joined.rows, judgements=judgements, cases=cases), out)
 
 
+def _withheld(headers: Sequence[Mapping[str, Json]]) -> dict[str, Json]:
+    """What any of the shards did not keep, the whole has not."""
+    found = [header["withheld"] for header in headers if isinstance(header.get("withheld"), Mapping)]
+    if not found:
+        return {}
+    sound, patterns = any(one.get("sound") for one in found), max(one.get("patterns") or 0 for one in found)
+    return {"withheld": {"sound": sound, "patterns": patterns}}
+
+
 def _header(joined: Joined, out: Path) -> dict[str, Json]:
     headers = [run.header for run in joined.shards]
     started = [header["started_at"] for header in headers if header.get("started_at")]
@@ -205,5 +218,6 @@ def _header(joined: Joined, out: Path) -> dict[str, Json]:
         **kept,
         "run": out.name,
         **({"started_at": min(started)} if started else {}),
+        **_withheld(headers),
         "shards": join_text(joined),
     }

@@ -322,3 +322,11 @@ def test_a_rerun_with_trials_is_laid_over_trial_by_trial(pytester, run):
     merge = lay_over(load_run(whole), load_run(rerun))
     assert [(item.item_id, item.taken) for item in merge.laid] == [("travel_02-2", True)]
     assert [row.trial for row in merge.results] == [1, 1, 2, 2]
+
+
+def test_what_one_shard_did_not_keep_the_whole_has_not_and_other_prices_are_told(tmp_path: Path) -> None:
+    withheld = {"withheld": {"sound": False, "patterns": 2}, "prices": {"grok": "0.05 USD a minute"}}
+    joined = join(three(tmp_path, **withheld))
+    assert joined.cautions == ("the shards ran with different prices: shown are those of one",)
+    whole = write_joined(joined, tmp_path / "whole")
+    assert whole.header["withheld"] == {"sound": False, "patterns": 2}

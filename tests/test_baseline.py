@@ -197,7 +197,7 @@ def test_a_group_is_compared_on_its_own_items(tmp_path: Path) -> None:
     after = [changed(item(n, n >= 6), difficulty="hard" if n < 10 else "easy") for n in range(40)]
     found = compared(tmp_path, before, after, Question(metric="pass_at_1", group="difficulty=easy"))
     row = found.agents[0].metrics[0]
-    assert (row.group, row.pairs, row.verdict) == ("difficulty=easy", 30, "inconclusive")
+    assert (row.group, row.pairs, row.verdict) == ("difficulty=easy", 30, "no_regression")
     hard = compared_metrics(pair_up(before, after).pairs, [Question(metric="pass_at_1", group="difficulty=hard")])[0]
     assert (hard.pairs, hard.effect, hard.verdict) == (10, pytest.approx(-0.6), "regressed")
 
@@ -245,8 +245,12 @@ def a_row(**changes: Any) -> MetricComparison:
         ({"metric": "f1", "p_corrected": 0.04}, "regressed"),
         ({"metric": "first_response_latency_s.p95", "worse": 1, "p_corrected": 0.04}, "regressed"),
         ({"p_corrected": None}, "inconclusive"),
-        ({"detectable": 0.2}, "inconclusive"),
-        ({"detectable": None}, "inconclusive"),
+        ({"detectable": 0.2}, "no_regression"),  # the interval excludes 15 points
+        ({"detectable": None}, "no_regression"),
+        ({"detectable": 0.2, "low": -0.15}, "inconclusive"),
+        ({"detectable": None, "low": -0.15}, "inconclusive"),
+        ({"detectable": 0.1, "low": -0.15}, "no_regression"),  # it would have been seen
+        ({"detectable": 0.2, "effect": 0.3, "low": 0.2, "high": 0.4, "p_corrected": 1.0}, "no_regression"),
         ({"min_effect": 0.10}, "no_regression"),
         ({"min_effect": 0.08}, "inconclusive"),  # the interval reaches it
         ({"min_effect": 0.05}, "inconclusive"),
@@ -256,7 +260,8 @@ def a_row(**changes: Any) -> MetricComparison:
         ({"min_effect": 0.03, "p_corrected": 0.01, "low": -0.04, "high": -0.01}, "inconclusive"),
         ({"min_effect": 0.10, "low": None, "high": None}, "inconclusive"),
         ({"metric": "first_response_latency_s.mean", "worse": 1, "detectable": 0.24}, "no_regression"),
-        ({"metric": "first_response_latency_s.mean", "worse": 1, "detectable": 0.26}, "inconclusive"),
+        ({"metric": "first_response_latency_s.mean", "worse": 1, "detectable": 0.26}, "no_regression"),
+        ({"metric": "first_response_latency_s.mean", "worse": 1, "detectable": 0.26, "high": 0.25}, "inconclusive"),
         ({"metric": "first_response_latency_s.mean", "worse": 1, "before": 4.0, "detectable": 0.9}, "no_regression"),
         ({"metric": "first_response_latency_s.mean", "worse": 1, "min_effect": 0.05}, "no_regression"),
         ({"metric": "first_response_latency_s.mean", "worse": 1, "min_effect": 0.04}, "inconclusive"),

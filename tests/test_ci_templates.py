@@ -125,7 +125,7 @@ def run(folder: Path, shell: Sequence[str], scripts: Sequence[str], variables: d
 def test_the_commands_of_a_template_hold_eight_shards_and_merge_them(template, repository):
     values, shards, (shell, scripts, more) = template()
     given = {**values, "SUITE": "suites", "AGENT": "simulated"}
-    assert set(values) <= {"SUITE", "AGENT"}
+    assert set(values) <= {"PACKAGE", "SUITE", "AGENT"}
     assert len(shards) == 8 or template is of_the_page
     for own_shell, own_scripts, variables in shards:
         assert run(repository, own_shell, own_scripts, {**given, **variables}) == 0

@@ -3,8 +3,8 @@
 Where a smallest loss that matters is given (`min_effect`), `no_regression` is a test of non-inferiority: the 95 %
 interval excludes such a loss, so that it is wrong in at most 2.5 % of runs of an agent that lost that much (Piaggio and
 others, JAMA 308 (2012) 2594-2604). `regressed` then takes both: p at most its level and a loss of at least that size.
-Where none is given, `no_regression` says that no loss was seen and that these pairs would have shown one of a size that
-everybody would call a loss (TOLERABLE) with probability 0.8. All else is `inconclusive`: little evidence is no pass.
+Where none is given, `no_regression` says that no loss was seen, and that the interval excludes one of a size that everybody
+would call a loss (TOLERABLE), or that these pairs would have shown it with probability 0.8. All else is `inconclusive`: little evidence is no pass.
 """
 
 from __future__ import annotations
@@ -61,12 +61,19 @@ def _verdict(row: MetricComparison) -> tuple[Verdict, str | None]:
         return ("regressed", None) if seen else _not_seen(row)
     if seen and loss >= row.min_effect - 1e-12:
         return "regressed", None
-    worst = row.high if row.worse > 0 else None if row.low is None else -row.low
+    worst = _largest_loss(row)
     if worst is not None and worst < row.min_effect:
         return "no_regression", "worse, but by less than min_effect" if seen else None
     if worst is None:
         return "inconclusive", "too few scenarios for an interval"
     return "inconclusive", f"a loss of {size_text(row.metric, row.min_effect)} cannot be excluded"
+
+
+def _largest_loss(row: MetricComparison) -> float | None:
+    """The most that may have been lost, by the interval; None without one."""
+    if row.worse > 0:
+        return row.high
+    return None if row.low is None else -row.low
 
 
 def _not_seen(row: MetricComparison) -> tuple[Verdict, str | None]:
@@ -76,6 +83,9 @@ def _not_seen(row: MetricComparison) -> tuple[Verdict, str | None]:
         tolerable = max(TOLERABLE_S, TOLERABLE_SHARE * abs(row.before or 0.0))
     if row.worse < 0 and row.before == 0:
         return "inconclusive", "it was 0 before: nothing can be lost"
+    worst = _largest_loss(row)
+    if worst is not None and worst < tolerable:  # whatever they would have shown: so much was not lost
+        return "no_regression", None
     if row.detectable is None:
         return "inconclusive", f"{row.pairs} pairs of {row.clusters} scenarios are too few to show any loss"
     if row.detectable > tolerable:

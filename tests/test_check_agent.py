@@ -12,7 +12,7 @@ from pytest_voicebench.agents.simulated import build
 from pytest_voicebench.checking.findings import Held, findings
 from pytest_voicebench.checking.run import hold_scenes
 from pytest_voicebench.checking.scenes import scenes
-from pytest_voicebench.conversation import Delivery, Problem, Transcribed, to_ticks
+from pytest_voicebench.conversation import Chunk, Delivery, Problem, Transcribed, to_ticks
 
 REQUEST = turn(0.0, 10.0)
 CALL = replace(call("track_order", 11.0), acknowledged_ticks=to_ticks(11.1))
@@ -73,7 +73,7 @@ def line(name, scene, of_scene):
         ),
         ("one turn", "request", held(agent_speech=(span(10.8, 12),)), "works", "spoke 0.80 s after the user's end"),
         ("one turn", "request", held(agent_speech=(span(1, 2),)), "fails", "no speech was heard after"),
-        ("tool round trip", "request", held(calls=()), "fails", "no call was answered; calls: none"),
+        ("tool round trip", "request", held(calls=()), "fails", "no call ran and was answered; calls: none"),
         (
             "tool round trip",
             "request",
@@ -81,8 +81,37 @@ def line(name, scene, of_scene):
             "fails",
             "nothing was said",
         ),
-        ("tool round trip", "request", held(calls=(CALL,), agent_speech=(span(10.5, 11.2),)), "works", "track_order"),
-        ("two calls", "two_calls", held(calls=(CALL,)), "fails", "two calls are asked for; answered: track_order"),
+        (
+            "tool round trip",
+            "request",
+            held(calls=(CALL,), agent_speech=(span(10.5, 11.2),)),
+            "fails",
+            "nothing was said",
+        ),
+        ("tool round trip", "request", held(calls=(CALL,), agent_speech=(span(10.5, 13),)), "works", "track_order"),
+        ("tool round trip", "request", held(calls=(CALL,), agent_speech=(span(12, 13),)), "works", "track_order"),
+        (
+            "tool round trip",
+            "request",
+            held(calls=(replace(CALL, name="nobodys", status="rejected"),), agent_speech=(span(12, 13),)),
+            "fails",
+            "no call ran and was answered; calls: nobodys rejected",
+        ),
+        (
+            "tool round trip",
+            "request",
+            held(calls=(replace(CALL, acknowledged_ticks=None, response_id="r1"),)),
+            "fails",
+            "calls: track_order executed (its result waits for TurnEnd of 'r1': none came)",
+        ),
+        ("two calls", "two_calls", held(calls=(CALL,)), "fails", "asked for; ran and answered: track_order"),
+        (
+            "two calls",
+            "two_calls",
+            held(calls=(replace(CALL, status="rejected"), replace(OTHER, status="rejected"))),
+            "fails",
+            "ran and answered: none; calls: track_order rejected, search_products rejected",
+        ),
         ("two calls", "two_calls", held(calls=(CALL, OTHER)), "works", "one after the other"),
         (
             "two calls",
@@ -119,12 +148,27 @@ def test_a_line_says_what_the_conversation_shows(name, scene, of_scene, verdict,
     [
         (span(11, 12.5), "works", "fell silent 0.50 s after the user cut in"),
         (span(11, 15), "fails", "spoke on for 3.00 s"),
-        (span(11, 11.9), "unknown", "the reply was over when the user cut in"),
+        (span(11, 11.9), "unknown", "the reply was over when the user cut in, 0.6 s after it began to be heard"),
     ],
 )
 def test_a_barge_in_is_seen_by_how_long_the_agent_speaks_on(speech, verdict, told):
     talk = replace(conversation(), utterances=(REQUEST, turn(12, 20, step=1)), agent_speech=(speech,))
-    assert line("barge-in", "barge_in", Held(conversation=talk)) == (verdict, told)
+    cut = replace(talk, clears_ticks=(to_ticks(12.4),))
+    assert line("barge-in", "barge_in", Held(conversation=cut)) == (verdict, told)
+
+
+def test_a_reply_that_ends_by_itself_shows_no_barge_in():
+    talk = replace(conversation(), utterances=(REQUEST, turn(12, 20, step=1)), agent_speech=(span(11, 12.5),))
+    verdict, told = line("barge-in", "barge_in", Held(conversation=talk))
+    assert verdict == "unknown"
+    assert "perhaps at its own end: no sound was cut off" in told
+    heard = Chunk(item_id="i", received_ticks=0, start_ticks=0, length_ticks=2400, heard_ticks=2399)
+    assert line("barge-in", "barge_in", Held(conversation=replace(talk, chunks=(heard,))))[0] == "works"
+
+
+def test_faults_are_unknown_where_no_conversation_was_held():
+    absent = held(problems=(Problem(kind="agent_absent", message="no"),))
+    assert line("faults", "request", absent) == ("unknown", "no conversation was held")
 
 
 def test_after_a_first_conversation_without_a_connection_nothing_else_is_tried():

@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from pytest_voicebench.checking.scenes import SILENCE_S, SceneName
-from pytest_voicebench.conversation import Call, Conversation, Span, Utterance, to_seconds
+from pytest_voicebench.checking.scenes import INTO_REPLY_S, SILENCE_S, SceneName
+from pytest_voicebench.conversation import Call, Conversation, Span, Utterance, to_seconds, to_ticks
 from pytest_voicebench.validity import LATE_ONCE_S, LATE_P99_S, answers_were_late, blocks_were_late
 
 Verdict = Literal["works", "fails", "lacks", "unknown"]
+
+_GOES_ON_TICKS = to_ticks(1.0)
+"""Speech that began before a result and goes on so long after it is an answer too."""
 
 STOPS_WITHIN_S = 2.0
 """An agent that is spoken to falls silent within this time, else it does not listen while it speaks."""
@@ -59,6 +62,8 @@ def _absence(conversation: Conversation) -> Seen | None:
 def _faults(held: Mapping[SceneName, Held]) -> Finding:
     """What the agent itself said went wrong, in any of the conversations."""
     conversations = [of_scene.conversation for of_scene in held.values() if of_scene.conversation]
+    if all(_absence(conversation) for conversation in conversations):
+        return Finding(name="faults", verdict="unknown", told="no conversation was held")
     told = dict.fromkeys(p.message for c in conversations for p in c.problems if p.kind == "agent")
     return Finding(name="faults", verdict="fails" if told else "works", told="; ".join(told) or "none")
 
@@ -97,21 +102,21 @@ def _answered(conversation: Conversation) -> Seen:
 
 
 def _tool_round_trip(conversation: Conversation) -> Seen:
-    taken = [call for call in conversation.counted_calls if call.acknowledged_ticks is not None]
+    taken = _ran(conversation)
     if not taken:
-        return "fails", f"no call was answered; calls: {_names(conversation.counted_calls)}"
+        return "fails", f"no call ran and was answered; {_why_none(conversation.counted_calls)}"
     at = taken[0].acknowledged_ticks or 0
-    after = next((s for s in conversation.agent_speech or () if s.end_ticks > at), None)
-    if after is None:
+    if not any(s.start_ticks >= at or s.end_ticks >= at + _GOES_ON_TICKS for s in conversation.agent_speech or ()):
         return "fails", f"{taken[0].name} was answered, and nothing was said after it"
     return "works", f"{taken[0].name} {taken[0].status}, and speech after it"
 
 
 def _two_calls(conversation: Conversation) -> Seen:
-    calls = conversation.counted_calls
-    taken = [call for call in calls if call.acknowledged_ticks is not None]
+    taken = _ran(conversation)
     if len(taken) < 2:
-        return "fails", f"two calls are asked for; answered: {_names(taken)}"
+        some = f"two calls are asked for; ran and answered: {_names(taken)}"
+        others = tuple(call for call in conversation.counted_calls if call not in taken)
+        return "fails", f"{some}; {_why_none(others)}" if others else some
     together = len({call.response_id for call in taken}) == 1 and taken[0].response_id is not None
     return "works", f"{_names(taken)}, {'in one response' if together else 'one after the other'}"
 
@@ -122,10 +127,14 @@ def _barge_in(conversation: Conversation) -> Seen:
     cut = conversation.turns[1]
     spoken = next((s for s in conversation.agent_speech or () if s.start_ticks < cut.start_ticks < s.end_ticks), None)
     if spoken is None:
-        return "unknown", "the reply was over when the user cut in"
+        return "unknown", f"the reply was over when the user cut in, {INTO_REPLY_S:g} s after it began to be heard"
     seconds = to_seconds(spoken.end_ticks - cut.start_ticks)
+    if seconds > STOPS_WITHIN_S:
+        return "fails", f"spoke on for {seconds:.2f} s"
     told = f"fell silent {seconds:.2f} s after the user cut in"
-    return ("works", told) if seconds <= STOPS_WITHIN_S else ("fails", f"spoke on for {seconds:.2f} s")
+    if any(at >= cut.start_ticks for at in conversation.clears_ticks) or _was_cut(conversation):
+        return "works", told
+    return "unknown", f"{told}, perhaps at its own end: no sound was cut off; a longer reply would tell"
 
 
 def _silence(conversation: Conversation) -> Seen:
@@ -148,6 +157,26 @@ def _transcripts(conversation: Conversation) -> Seen:
     if not speakers:
         return "lacks", "no texts; --voicebench-words=recognise writes down what is heard"
     return "works", f"texts of {' and '.join(sorted(speakers))}"
+
+
+def _was_cut(conversation: Conversation) -> bool:
+    return any(chunk.heard_ticks < chunk.length_ticks for chunk in conversation.chunks)
+
+
+def _ran(conversation: Conversation) -> list[Call]:
+    """The calls whose tool ran and whose result was taken."""
+    calls = conversation.counted_calls
+    return [call for call in calls if call.status == "executed" and call.acknowledged_ticks is not None]
+
+
+def _why_none(calls: tuple[Call, ...]) -> str:
+    """What became of calls that did not run, or were not answered."""
+    told = []
+    for call in calls:
+        waits = call.status == "executed" and call.response_id is not None
+        end = f" (its result waits for TurnEnd of {call.response_id!r}: none came)" if waits else ""
+        told.append(f"{call.name} {call.status}{end}")
+    return f"calls: {', '.join(told) or 'none'}"
 
 
 def _reply_to(conversation: Conversation, turn: Utterance) -> Span | None:

@@ -3,8 +3,9 @@
 Where a smallest loss that matters is given (`min_effect`), `no_regression` is a test of non-inferiority: the 95 %
 interval excludes such a loss, so that it is wrong in at most 2.5 % of runs of an agent that lost that much (Piaggio and
 others, JAMA 308 (2012) 2594-2604). `regressed` then takes both: p at most its level and a loss of at least that size.
-Where none is given, `no_regression` says that no loss was seen, and that the interval excludes one of a size that everybody
-would call a loss (TOLERABLE), or that these pairs would have shown it with probability 0.8. All else is `inconclusive`: little evidence is no pass.
+Where none is given, `no_regression` says that no loss was seen, and that the interval excludes one of a size that
+everybody would call a loss (TOLERABLE), or that these pairs would have shown it with probability 0.8. All else is
+`inconclusive`: little evidence is no pass.
 """
 
 from __future__ import annotations

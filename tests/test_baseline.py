@@ -429,3 +429,10 @@ def test_a_rerun_that_passed_laid_over_a_failure_is_said(tmp_path: Path) -> None
 def test_where_nothing_passed_before_nothing_can_be_lost_and_more_pairs_are_not_asked_for(tmp_path: Path) -> None:
     rows = [item(n, False) for n in range(60)]
     assert row_of(compared(tmp_path, rows, rows), "pass_at_1").why == "it was 0 before: nothing can be lost"
+
+
+def test_what_could_not_be_read_of_a_baseline_is_said(tmp_path: Path) -> None:
+    before = saved(tmp_path, "before", [item(n) for n in range(60)])
+    damaged = replace(before, notes=("before.jsonl:2: not JSON: line left out",))
+    found = compare_with_baseline(damaged, saved(tmp_path, "after", [item(n) for n in range(60)]))
+    assert found.cautions[0] == "before.jsonl:2: not JSON: line left out"

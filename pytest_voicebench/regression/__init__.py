@@ -41,7 +41,13 @@ def compare_with_baseline(before: SavedRun, after: SavedRun, questions: Sequence
         only_after=_ids(rows.only_after for rows in found),
         changed=_ids(rows.changed for rows in found),
         unmeasured=_ids(rows.unmeasured for rows in found),
-        cautions=(*_cautions(before, after, pairs), *_judges(before, after), *_picked(before), *_picked(after)),
+        cautions=(
+            *before.notes,
+            *_cautions(before, after, pairs),
+            *_judges(before, after),
+            *_picked(before),
+            *_picked(after),
+        ),
     )
 
 

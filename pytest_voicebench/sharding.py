@@ -33,7 +33,9 @@ def parse_shard(text: str) -> tuple[int, int]:
     found = _ASKED.fullmatch(text)
     if found is None:
         raise ValueError(f"must be NUMBER/COUNT, as in 3/8, not {text!r}")
-    number, of = int(found[1]), max(1, int(found[2]))
+    number, of = int(found[1]), int(found[2])
+    if of < 1:
+        raise ValueError(f"must be NUMBER/COUNT with a count of 1 or more, not {text!r}")
     if not 1 <= number <= of:
         raise ValueError(f"there is no shard {text}: of {of} they are 1/{of} to {of}/{of}")
     return number, of

@@ -259,6 +259,18 @@ def a_row(**changes: Any) -> MetricComparison:
         ({"min_effect": 0.05, "p_corrected": 0.01, "low": -0.04, "high": -0.01}, "no_regression"),
         ({"min_effect": 0.03, "p_corrected": 0.01, "low": -0.04, "high": -0.01}, "inconclusive"),
         ({"min_effect": 0.10, "low": None, "high": None}, "inconclusive"),
+        (  # so much slower is no "no regression", however little would have been seen
+            {
+                "metric": "first_response_latency_s.p95",
+                "worse": 1,
+                "effect": 1.5,
+                "low": 1.5,
+                "high": 1.5,
+                "p_corrected": 0.08,
+                "detectable": 0.051,
+            },
+            "inconclusive",
+        ),
         ({"metric": "first_response_latency_s.mean", "worse": 1, "detectable": 0.24}, "no_regression"),
         ({"metric": "first_response_latency_s.mean", "worse": 1, "detectable": 0.26}, "no_regression"),
         ({"metric": "first_response_latency_s.mean", "worse": 1, "detectable": 0.26, "high": 0.25}, "inconclusive"),

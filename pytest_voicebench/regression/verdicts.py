@@ -87,6 +87,9 @@ def _not_seen(row: MetricComparison) -> tuple[Verdict, str | None]:
     worst = _largest_loss(row)
     if worst is not None and worst < tolerable:  # whatever they would have shown: so much was not lost
         return "no_regression", None
+    if row.effect is not None and row.worse * row.effect >= tolerable:
+        told = size_text(row.metric, row.worse * row.effect)
+        return "inconclusive", f"{told} were lost, which these pairs cannot tell from chance"
     if row.detectable is None:
         return "inconclusive", f"{row.pairs} pairs of {row.clusters} scenarios are too few to show any loss"
     if row.detectable > tolerable:

@@ -12,11 +12,16 @@ from pytest_voicebench.codec import to_json
 from pytest_voicebench.conversation import AgentInfo
 from pytest_voicebench.matchers.exact import json_equal
 from pytest_voicebench.plan import UNKNOWN_AGENT
-from pytest_voicebench.result import VALID, Result
+from pytest_voicebench.result import VALID, Result, score_sets
 from pytest_voicebench.saved_run import SavedRun
 
 Json = Any
 
+SCORES = "scores"
+"""The difference that other rules made the scores."""
+
+MADE_BY = "versions and rules"
+"""The difference that of one run nobody knows how it was made."""
 
 FIRST_NAMES = (
     "passed", "tools_ok", "args_ok", "spoke", "f1_names", "f1_match", "argument_accuracy", "",
@@ -72,7 +77,7 @@ class Comparison:
     """Two runs side by side. `compared` counts the items that both have; `around` explains, and moves no score.
 
     `other_requests` have the same name in both runs and ask something else: they are not compared. `agents_before` and
-    `agents_after` name who ran.
+    `agents_after` name who ran. `damaged` says, in a line each, which run could not be read whole.
     """
 
     before: str
@@ -85,11 +90,14 @@ class Comparison:
     other_requests: tuple[str, ...] = ()
     agents_before: tuple[str, ...] = ()
     agents_after: tuple[str, ...] = ()
+    damaged: tuple[str, ...] = ()
 
     @property
     def same(self) -> bool:
-        """Whether something was compared, and both runs have the same items with the same outcomes and scores."""
-        return bool(self.compared) and not (self.changes or self.only_before or self.only_after or self.other_requests)
+        """Whether something was compared, and both runs have, whole, the same items with the same outcomes and scores
+        by the same rules."""
+        left = self.only_before or self.only_after or self.other_requests or self.damaged
+        return bool(self.compared) and not (self.changes or left or any(d.name == SCORES for d in self.around))
 
 
 def compare_runs(before: SavedRun, after: SavedRun) -> Comparison:
@@ -119,6 +127,7 @@ def compare_runs(before: SavedRun, after: SavedRun) -> Comparison:
         other_requests=tuple(b.item_id for a, b in matched if a.facts.scenario_sha256 != b.facts.scenario_sha256),
         agents_before=agents_of(before),
         agents_after=agents_of(after),
+        damaged=tuple(told for run in (before, after) if (told := run.damage_told)),
     )
 
 
@@ -257,11 +266,13 @@ def _run_differences(before: SavedRun, after: SavedRun) -> Iterator[Difference]:
     for name in ("rescored_from", "merged"):
         if old.get(name) != new.get(name):
             yield Difference(name=name, before=old.get(name), after=new.get(name))
-    scores = [
-        sorted({f"{c.score_set} {c.version}" for r in run.results if (c := r.scorecard)}) for run in (before, after)
-    ]
+    scores = score_sets(before.results), score_sets(after.results)
     if scores[0] != scores[1]:
-        yield Difference(name="scores", before=scores[0], after=scores[1])
+        yield Difference(name=SCORES, before=scores[0], after=scores[1])
+    known = ["known" if "versions" in header else "not known" for header in (old, new)]
+    if known[0] != known[1]:  # of a results.jsonl alone nobody knows by which it was made
+        yield Difference(name=MADE_BY, before=known[0], after=known[1])
+        return
     for group in ("rules", "versions"):
         yield from _mapping_differences(group, _mapping(old.get(group)), _mapping(new.get(group)))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_voicebench.merged_folder import MergeRefused, Parts, write_merged
-from pytest_voicebench.merging import agent_difference, check_same_mode, check_same_scores
+from pytest_voicebench.merging import agent_difference, check_same_mode, check_same_scores, damage_of
 from pytest_voicebench.plan import INI_ASKED, UNKNOWN_AGENT, Plan
 from pytest_voicebench.result import Result
 from pytest_voicebench.result_files import RESULTS_NAME, read_results
@@ -161,6 +161,8 @@ def _holes(parts: Sequence[tuple[Shard, SavedRun]], found: dict[str, tuple[Resul
     elif absent:
         yield f"in no shard: {some(absent)}"
     for part, run in parts:
+        if run.damage_told:
+            yield run.damage_told
         not_run = [row.item_id for row in run.results if row.outcome == "not_run"]
         if not_run:
             yield f"{run.name} ({part.name}) did not run {len(not_run)} of its items: {some(not_run)}"
@@ -219,5 +221,6 @@ def _header(joined: Joined, out: Path) -> dict[str, Json]:
         "run": out.name,
         **({"started_at": min(started)} if started else {}),
         **_withheld(headers),
+        **damage_of(joined.shards),
         "shards": join_text(joined),
     }

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from pytest_voicebench.conversation import AgentInfo
 from pytest_voicebench.merged_folder import MergeRefused, Parts, write_merged
-from pytest_voicebench.plan import UNKNOWN_AGENT
-from pytest_voicebench.result import VALID, Result
+from pytest_voicebench.plan import DAMAGE, UNKNOWN_AGENT
+from pytest_voicebench.result import VALID, Result, score_sets
 from pytest_voicebench.saved_run import SavedRun
 from pytest_voicebench.some_names import some
 
@@ -114,12 +114,9 @@ def agent_difference(old: AgentInfo, new: AgentInfo) -> str:
 
 def check_same_scores(run: SavedRun, rerun: SavedRun) -> None:
     """Raise MergeRefused where another score set, or another version of it, made the results."""
-    sets = [
-        {(r.scorecard.score_set, r.scorecard.version) for r in saved.results if r.scorecard is not None}
-        for saved in (run, rerun)
-    ]
-    if len(sets[0] | sets[1]) > 1:
-        names = [" and ".join(f"{name} {version}" for name, version in sorted(found)) or "none" for found in sets]
+    sets = [score_sets(saved.results) for saved in (run, rerun)]
+    if len({*sets[0], *sets[1]}) > 1:
+        names = [" and ".join(found) or "none" for found in sets]
         raise MergeRefused(f"{rerun.folder}: scores {names[1]}, but {run.name} has {names[0]}")
 
 
@@ -136,6 +133,12 @@ def mode_of(run: SavedRun) -> str:
     return "imported" if run.header.get("imported") else "live"
 
 
+def damage_of(runs: Iterable[SavedRun]) -> dict[str, str]:
+    """For the head of a run made from these: which of them could not be read whole; nothing where all could."""
+    told = "; ".join(filter(None, (run.damage_told for run in runs)))
+    return {DAMAGE: told} if told else {}
+
+
 def merge_text(merge: Merge, run: SavedRun, rerun: SavedRun) -> str:
     """`17 of 100 items from RERUN laid over RUN: 3 failed -> passed, 14 passed -> passed`."""
     changes = Counter(f"{item.before} -> {item.after}" for item in merge.laid if item.taken)
@@ -147,7 +150,7 @@ def write_merge(merge: Merge, run: SavedRun, rerun: SavedRun, out: Path) -> Save
     """A run folder that stands alone (see `write_merged`, which says what it raises), as read back from it; what judges
     said comes with each result."""
     taken = {item.item_id for item in merge.laid if item.taken}
-    header = {**run.header, "run": out.name, "merged": merge_text(merge, run, rerun)}
+    header = {**run.header, "run": out.name, "merged": merge_text(merge, run, rerun), **damage_of((run, rerun))}
     judgements = [
         *(j for j in run.judgements if j.item_id not in taken),
         *(j for j in rerun.judgements if j.item_id in taken),

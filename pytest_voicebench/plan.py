@@ -20,6 +20,9 @@ PLAN_NAME = "plan.json"
 INI_ASKED = "ini"
 """In the header of a shard: the gates and the baseline of the ini file, which are about the run that shards make."""
 
+DAMAGE = "damage"
+"""In the header of a run made from others: what of one of them could not be read."""
+
 UNKNOWN_AGENT = AgentInfo(name="unknown")
 """The agent of an item whose `agent` fixture has not given one (yet)."""
 

@@ -14,7 +14,7 @@ from pytest_voicebench.published import PUBLISHED, STRATA
 from pytest_voicebench.regression.pairs import Key, key_of
 from pytest_voicebench.regression.rates import sign_flip_p
 from pytest_voicebench.regression.verdicts import holm
-from pytest_voicebench.result import VALID, Result
+from pytest_voicebench.result import VALID, Result, score_sets
 from pytest_voicebench.saved_run import SavedRun
 from pytest_voicebench.standings import ALPHA, OfficialRow, Pairing, Ranked, Ranking
 from pytest_voicebench.summarizing import summarize_agent
@@ -63,7 +63,7 @@ def rank(runs: Sequence[SavedRun]) -> Ranking:
             for name in order
         ),
         pairings=pairings,
-        notices=(*_unmeasured(entries), *_notices(measured, kept)),
+        notices=(*filter(None, (run.damage_told for run in runs)), *_unmeasured(entries), *_notices(measured, kept)),
         official=_official(kept, order) if human else (),
         published=PUBLISHED if human and all(map(_is_benchmark, kept.values())) else (),
     )
@@ -95,15 +95,12 @@ def _entries(runs: Sequence[SavedRun]) -> dict[str, tuple[SavedRun, list[Result]
 
 
 def _check_scores(entries: Mapping[str, tuple[SavedRun, list[Result]]]) -> None:
-    sets = {
-        name: {f"{r.scorecard.score_set} {r.scorecard.version}" for r in rows if r.scorecard is not None}
-        for name, (_, rows) in entries.items()
-    }
+    sets = {name: score_sets(rows) for name, (_, rows) in entries.items()}
     nobody = [name for name, found in sets.items() if not found]
     if nobody or not sets:
         raise RankingRefused(f"nothing was measured of {', '.join(nobody) or 'any agent'}")
     if len(set().union(*sets.values())) > 1:
-        told = "; ".join(f"{name}: {' and '.join(sorted(found))}" for name, found in sets.items())
+        told = "; ".join(f"{name}: {' and '.join(found)}" for name, found in sets.items())
         raise RankingRefused(f"scores by different rules cannot be ranked ({told}): --voicebench-rescore the older run")
 
 

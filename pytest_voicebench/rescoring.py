@@ -10,8 +10,8 @@ from typing import Any
 from pytest_voicebench.conversation import AgentInfo, Conversation, Utterance, to_seconds, to_ticks
 from pytest_voicebench.files import link_or_copy
 from pytest_voicebench.official_card import OfficialCard
-from pytest_voicebench.plan import UNKNOWN_AGENT
-from pytest_voicebench.result import Outcome, Result
+from pytest_voicebench.plan import DAMAGE, UNKNOWN_AGENT
+from pytest_voicebench.result import Outcome, Result, score_sets
 from pytest_voicebench.result_files import RESULT_NAME
 from pytest_voicebench.saved_run import SavedRun
 from pytest_voicebench.scenario import Scenario, Step
@@ -61,14 +61,14 @@ class RecordedRun:
 
     def header(self, scored_now: str) -> dict[str, Json]:
         """What the head of the new summary says: the run, when its conversations were held, who scored then and now."""
-        cards = [r.scorecard for r in self.items.values() if r.scorecard is not None]
         old = self.saved.header
         return {
             "rescored_from": self.name,
             "held_at": old.get("held_at", old.get("started_at")),
-            "scored_before": sorted({f"{card.score_set} {card.version}" for card in cards}),
+            "scored_before": score_sets(self.items.values()),
             "scored_now": scored_now,
             **({"given": old["given"]} if "given" in old else {}),
+            **({DAMAGE: self.saved.damage_told} if self.saved.damage_told else {}),
         }
 
 
@@ -112,8 +112,15 @@ def carried(row: Result, planned: Result, folder: str, official: OfficialCard | 
     )
 
 
-def unscorable_text(run: RecordedRun) -> str:
-    """One line for what of the run cannot be judged again, for its text was redacted; empty where all can."""
+def rescoring_notices(run: RecordedRun) -> tuple[str, ...]:
+    """What should be known before the run is judged again, a line each: what of it cannot be."""
+    lost = [run.saved.damage_told] * (run.saved.damage is not None)
+    told = (f"rescoring {run.name}: no agent is called", _unscorable_text(run), *lost)
+    return tuple(filter(None, told))
+
+
+def _unscorable_text(run: RecordedRun) -> str:
+    """One line for what was redacted; empty where nothing was."""
     number = sum("text" in row.withheld and row.scorecard is not None for row in run.items.values())
     told = f"of {number} of {len(run.items)} items text was redacted (--voicebench-redact): they cannot be judged again"
     return told if number else ""

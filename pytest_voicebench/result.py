@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -77,3 +77,8 @@ class Result:
     trial: int | None = None
     withheld: tuple[Withheld, ...] = ()
     delivery: Delivery | None = None
+
+
+def score_sets(results: Iterable[Result]) -> list[str]:
+    """Which score sets, and which versions of them, made the scores: `voicebench 1`; nothing where nothing has any."""
+    return sorted({f"{card.score_set} {card.version}" for row in results if (card := row.scorecard)})

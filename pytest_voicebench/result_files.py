@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_voicebench.codec import CodecError, dump_json, from_json, parse_text
 from pytest_voicebench.files import read_file, write_atomically
 from pytest_voicebench.result import Result
+from pytest_voicebench.some_names import MOST_NAMES
 
 RESULTS_NAME = "results.jsonl"
 RESULT_NAME = "result.json"
@@ -29,12 +31,14 @@ class RunUnreadable(Exception):  # noqa: N818 - says what is the case, for a per
 class ResultLog:
     """What a results.jsonl holds, line by line in order of writing, and notes on lines that were no results.
 
-    `unreadable` are the ids of items that such a line names.
+    `unreadable` are the ids of items that such a line names. `damage` tells of the first such line, and of how many
+    there are; None where the file could be read whole.
     """
 
     results: tuple[Result, ...]
     notes: tuple[str, ...] = ()
     unreadable: frozenset[str] = frozenset()
+    damage: str | None = None
 
 
 def append_result(run_folder: Path, result: Result) -> None:
@@ -54,11 +58,28 @@ def append_result(run_folder: Path, result: Result) -> None:
             raise OSError(f"{path}: disk full, the result of {result.item_id} was cut")
 
 
+def drop_torn_end(run_folder: Path) -> None:
+    """Cut off what a killed process left of the last line, so that the run which goes on can be read whole.
+
+    Only an end that is no JSON and has no line end: anything else was whole once, and is left to whoever damaged it.
+    Raises OSError.
+    """
+    path = run_folder / RESULTS_NAME
+    if not path.is_file():
+        return
+    data = read_file(path)
+    start = data.rfind(b"\n") + 1
+    try:
+        parse_text(data[start:] or b"null", where=str(path))
+    except CodecError:
+        os.truncate(path, start)
+
+
 def read_results(run_folder: Path) -> ResultLog:
     """All results of a run folder. Raises RunUnreadable without a results.jsonl.
 
     A line that is not JSON was torn by a killed process; one that is JSON and no result was changed by somebody. Either
-    is left out, with a note: one bad line never takes the others with it.
+    is left out, with a note (of very many, the first few): one bad line never takes the others with it.
     """
     return read_results_file(run_folder / RESULTS_NAME)
 
@@ -70,7 +91,7 @@ def read_results_file(path: Path) -> ResultLog:
     except OSError as error:
         raise RunUnreadable(f"{path}: {error.strerror}: not the folder of a run?") from None
     results: list[Result] = []
-    notes: list[str] = []
+    wrong: list[str] = []
     unreadable: set[str] = set()
     for number, line in enumerate(lines, start=1):
         where = f"{path}:{number}"
@@ -78,14 +99,24 @@ def read_results_file(path: Path) -> ResultLog:
             try:
                 data = parse_text(line, where=where)
             except CodecError:
-                notes.append(f"{where}: torn line left out; its item may be missing")
+                wrong.append(f"{where}: torn line left out; its item may be missing")
                 continue
             try:
                 results.append(from_json(Result, data, where=where))
             except CodecError as error:
-                notes.append(f"{error}; line left out")
+                wrong.append(f"{error}; line left out")
                 unreadable |= _named_item(data)
-    return ResultLog(results=tuple(results), notes=tuple(notes), unreadable=frozenset(unreadable))
+    return ResultLog(
+        results=tuple(results),
+        notes=(*wrong[:MOST_NAMES], *[f"{path}: {len(wrong)} such lines in all"] * (len(wrong) > MOST_NAMES)),
+        unreadable=frozenset(unreadable),
+        damage=_damage(wrong),
+    )
+
+
+def _damage(wrong: Sequence[str]) -> str | None:
+    more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+    return wrong[0] + more if wrong else None
 
 
 def _named_item(data: object) -> set[str]:
@@ -137,11 +168,15 @@ def mark_latest_in(reports: Path, run_folder: Path) -> None:
 
 def find_run(run: str, reports: Path = Path("reports")) -> Path:
     """The folder of a run given as a folder, as its name below `reports`, or as `latest`. Raises RunUnreadable."""
+    if not run:
+        raise RunUnreadable("an empty text names no run")
     if run == LATEST_NAME or Path(run) == reports / LATEST_NAME:
         return _latest(reports)
     for folder in (Path(run), reports / run):
         if folder.is_dir():
             return folder
+    if Path(run).is_file():
+        raise RunUnreadable(f"{run}: a file; the folder of a run is needed")
     raise RunUnreadable(f"{run}: no such run, neither as a folder nor in {reports}{os.sep}")
 
 

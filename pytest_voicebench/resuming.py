@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_voicebench.conversation import AgentInfo
 from pytest_voicebench.plan import PLAN_NAME, UNKNOWN_AGENT, Plan
-from pytest_voicebench.result import Result
+from pytest_voicebench.result import Result, score_sets
 from pytest_voicebench.result_files import RESULTS_NAME, RunUnreadable, read_results
 from pytest_voicebench.saved_run import SavedRun, load_run
 from pytest_voicebench.scoring import SCORE_SET, SCORE_VERSION
@@ -113,9 +113,9 @@ def _check_header(run: BegunRun, asked: Plan) -> None:
     for key, what in (("rules", "rules of scoring"), ("words", "--voicebench-words"), ("withheld", "what is kept")):
         if old.get(key) != new.get(key):
             raise ResumeRefused(f"{what} of {name}: {old.get(key)}, now {new.get(key)}")
-    sets = {f"{row.scorecard.score_set} {row.scorecard.version}" for row in run.done.values() if row.scorecard}
-    if sets - {f"{SCORE_SET} {SCORE_VERSION}"}:
-        raise ResumeRefused(f"{name} has scores of {some(sorted(sets))}, now they are of {SCORE_SET} {SCORE_VERSION}")
+    sets, now = score_sets(run.done.values()), f"{SCORE_SET} {SCORE_VERSION}"
+    if set(sets) - {now}:
+        raise ResumeRefused(f"{name} has scores of {some(sets)}, now they are of {now}")
 
 
 def agent_difference(then: AgentInfo, now: AgentInfo) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from pytest_voicebench.codec import CodecError
 from pytest_voicebench.judgement import Judgement
 from pytest_voicebench.judgement_files import read_judgements
-from pytest_voicebench.plan import PLAN_NAME, Plan, completed, mode_of, read_plan
+from pytest_voicebench.plan import DAMAGE, PLAN_NAME, Plan, completed, mode_of, read_plan
 from pytest_voicebench.result import Result
 from pytest_voicebench.result_files import (
     RESULTS_NAME,
@@ -30,7 +30,8 @@ Json = Any
 class SavedRun:
     """A run's folder as data: one result for each planned item, and what judges said about them.
 
-    `notes` name what could not be read.
+    `notes` name what could not be read. `damage` tells of lines of results that are lost, its own or of a run that it
+    was made from: its figures stand, and no decision may rest on them. None where it was read whole.
     """
 
     folder: Path
@@ -38,6 +39,7 @@ class SavedRun:
     results: tuple[Result, ...]
     notes: tuple[str, ...] = ()
     judgements: tuple[Judgement, ...] = ()
+    damage: str | None = None
 
     @property
     def name(self) -> str:
@@ -59,37 +61,60 @@ class SavedRun:
         return " ".join([agent, *told])
 
     def summary(self) -> Summary:
-        """The summary of its results, computed now. Raises RunUnreadable for figures too large to sum up."""
+        """The summary of its results, computed now, with a notice before all others where it could not be read whole.
+
+        Raises RunUnreadable for figures too large to sum up.
+        """
         try:
-            return summarize(self.results, self.header, self.judgements)
+            found = summarize(self.results, self.header, self.judgements)
         except OverflowError as error:
             raise RunUnreadable(f"{self.folder / RESULTS_NAME}: holds a figure too large to sum up: {error}") from None
+        told = self.damage_told
+        return replace(found, notices=(f"{told}: no gate holds", *found.notices)) if told is not None else found
+
+    @property
+    def damage_told(self) -> str | None:
+        """`RUN could not be read whole: results.jsonl:2: ...`, without the way to its folder; None where it could."""
+        if self.damage is None:
+            return None
+        return f"{self.name} could not be read whole: {self.damage.removeprefix(f'{self.folder.parent}{os.sep}')}"
 
 
 def load_run(folder: Path) -> SavedRun:
     """A run from its plan.json and results.jsonl. Raises RunUnreadable.
 
     Planned items without a result are `not_run`; where there is a line for one and it could not be read, the item is an
-    error. Without a plan.json nobody knows what was planned: all that is there
-    counts, and a note says so.
+    error. Without a plan.json nobody knows what was planned: all that is there counts, and a note says so.
     """
+    planned = _read_plan(folder)
+    ended_early = planned is not None and not os.path.lexists(folder / RESULTS_NAME)
+    log = ResultLog(results=()) if ended_early else read_results(folder)
+    judged = read_judgements(folder)
+    plan = planned or _plan_of(log.results)
+    earlier = plan.header.get(DAMAGE)
+    unplanned = f"{folder}: no {PLAN_NAME}, so items that never ran are not counted"
+    return SavedRun(
+        folder=folder,
+        plan=plan,
+        results=tuple(_told(row, log) for row in completed(plan, log.results)),
+        notes=(
+            *log.notes,
+            *judged.notes,
+            *[unplanned] * (planned is None),
+            *[f"{folder}: made from a run that could not be read whole: {earlier}"] * bool(earlier),
+        ),
+        judgements=judged.judgements,
+        damage=log.damage or (str(earlier) if earlier else None),
+    )
+
+
+def _read_plan(folder: Path) -> Plan | None:
     try:
-        plan = read_plan(folder)
+        return read_plan(folder)
     except OSError as error:
         raise RunUnreadable(f"{folder / PLAN_NAME}: {error.strerror}") from None
     except CodecError as error:
         raise RunUnreadable(str(error)) from None
-    ended_early = plan is not None and not os.path.lexists(folder / RESULTS_NAME)
-    log = ResultLog(results=()) if ended_early else read_results(folder)
-    judged = read_judgements(folder)
-    notes = (*log.notes, *judged.notes)
-    if plan is not None:
-        rows = tuple(_told(row, log) for row in completed(plan, log.results))
-        return SavedRun(folder=folder, plan=plan, results=rows, notes=notes, judgements=judged.judgements)
-    plan = _plan_of(log.results)
-    note = f"{folder}: no plan.json, so items that never ran are not counted"
-    rows = completed(plan, log.results)
-    return SavedRun(folder=folder, plan=plan, results=rows, notes=(*notes, note), judgements=judged.judgements)
 
 
 def load_results_file(path: Path) -> SavedRun:
@@ -100,7 +125,8 @@ def load_results_file(path: Path) -> SavedRun:
     if not log.results:
         raise RunUnreadable(f"{path}: holds no results; a run's results.jsonl does")
     plan = _plan_of(log.results)
-    return SavedRun(folder=path, plan=plan, results=completed(plan, log.results), notes=log.notes)
+    rows = completed(plan, log.results)
+    return SavedRun(folder=path, plan=plan, results=rows, notes=log.notes, damage=log.damage)
 
 
 def _told(row: Result, log: ResultLog) -> Result:

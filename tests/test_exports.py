@@ -148,4 +148,4 @@ def test_a_file_is_written_where_it_is_asked_for_and_else_printed(run, tmp_path,
 def test_a_run_that_is_not_there_is_one_line(tmp_path, capsys):
     assert main(["export", "csv", "nowhere", "--reports", str(tmp_path)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("export: nowhere: no such run")
+    assert line.startswith("export: nowhere: no such file, and no such run in ")

@@ -275,6 +275,25 @@ def test_a_mistake_is_a_usage_error_before_anything_runs(pytester, run, argument
     assert not (pytester.path / "reports").exists()
 
 
+@pytest.mark.parametrize("way", WAYS, ids=" ".join)
+def test_a_damaged_baseline_is_a_usage_error_before_anything_runs(tmp_path, way):
+    suite(tmp_path, 2)
+    plugins = () if "no:xdist" in way else XDIST
+    run_apart(tmp_path, PASSING, plugins=plugins)
+    log = latest_run(tmp_path) / "results.jsonl"
+    log.write_text(log.read_text().replace('"passed"', '"great"', 1))
+    shutil.copy(log, tmp_path / "main.jsonl")
+    for given in (latest_run(tmp_path).name, "main.jsonl", "latest"):
+        status, text = run_apart(tmp_path, *way, PASSING, f"--voicebench-baseline={given}", plugins=plugins)
+        assert status == USAGE
+        assert "ERROR: --voicebench-baseline: " in text
+        assert "l:1: outcome: expected one of" in text
+    with (tmp_path / "pytest.ini").open("a") as ini:
+        ini.write("voicebench_baseline = latest\n")
+    assert run_apart(tmp_path, *way, PASSING, plugins=plugins)[0] == USAGE  # no run yet is another thing
+    assert len([path for path in (tmp_path / "reports").iterdir() if path.is_dir()]) == 1
+
+
 def test_a_name_that_no_scenario_has_is_one_usage_error_from_workers_too(tmp_path):
     suite(tmp_path, 2)
     status, text = run_apart(tmp_path, PASSING, "-n", "2", GATE, "must_pass(travel_09)")

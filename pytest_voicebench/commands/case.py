@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_voicebench.casing import NoSuchCase, case_of
-from pytest_voicebench.result_files import RunUnreadable, find_run
-from pytest_voicebench.saved_run import load_run
+from pytest_voicebench.regression.baseline import load_given
+from pytest_voicebench.result_files import RunUnreadable
 from pytest_voicebench.writers.case_text import case_text
 from pytest_voicebench.writers.grid import ansi, plain
 from pytest_voicebench.writers.plain_text import encodable, one_line
@@ -25,10 +25,13 @@ def run(argv: Sequence[str]) -> int:
     parser.add_argument("--reports", type=Path, default=Path("reports"), help="where runs are (default: reports)")
     options = parser.parse_args(argv)
     try:
-        case = case_of(options.scenario, [load_run(find_run(name, options.reports)) for name in options.runs])
+        runs = [load_given(name, options.reports) for name in options.runs]
+        case = case_of(options.scenario, runs)
     except (RunUnreadable, NoSuchCase) as error:
         print(one_line(f"case: {error}"), file=sys.stderr)
         return 2
+    for note in (note for run in runs for note in run.notes):
+        print(one_line(f"note: {note}"), file=sys.stderr)
     terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size((100, 24)).columns if terminal else 100
     color = terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"

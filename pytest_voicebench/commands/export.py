@@ -15,8 +15,9 @@ from pytest_voicebench.exporters.ctrf import ctrf_bytes
 from pytest_voicebench.exporters.official_folders import ExportRefused, export_run, suites_of
 from pytest_voicebench.exporters.table_files import csv_bytes, write_parquet
 from pytest_voicebench.files import write_atomically
-from pytest_voicebench.result_files import RunUnreadable, find_run
-from pytest_voicebench.saved_run import SavedRun, load_run
+from pytest_voicebench.regression.baseline import RUN_OR_FILE, load_given
+from pytest_voicebench.result_files import RunUnreadable
+from pytest_voicebench.saved_run import SavedRun
 from pytest_voicebench.writers.plain_text import encodable, one_line
 
 MOST_LINES = 20
@@ -28,11 +29,13 @@ def run(argv: Sequence[str]) -> int:
     why not."""
     options = _parser().parse_args(argv)
     try:
-        saved = load_run(find_run(options.run, options.reports))
+        saved = load_given(options.run, options.reports)
         options.write(saved, options)
     except (ExportRefused, RunUnreadable, CodecError, OSError) as error:
         print(one_line(f"export: {error}"), file=sys.stderr)
         return 2
+    for note in saved.notes:
+        print(one_line(f"note: {note}"), file=sys.stderr)
     return 0
 
 
@@ -58,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _kind(kinds: Any, name: str, text: str, write: Callable[..., None]) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = kinds.add_parser(name, help=text)
-    parser.add_argument("run", metavar="RUN", help="a run's folder, its name, or `latest`")
+    parser.add_argument("run", metavar="RUN", help=RUN_OR_FILE)
     parser.add_argument("--reports", type=Path, default=Path("reports"), help="where runs are (default: reports)")
     parser.set_defaults(write=write)
     return parser
@@ -73,9 +76,15 @@ def _csv(saved: SavedRun, options: argparse.Namespace) -> None:
 
 
 def _parquet(saved: SavedRun, options: argparse.Namespace) -> None:
-    out = options.out or saved.folder / "items.parquet"
+    out = options.out or _in_its_folder(saved, "items.parquet")
     write_parquet(saved, out)
     _tell(saved, out)
+
+
+def _in_its_folder(saved: SavedRun, name: str) -> Path:
+    if not saved.folder.is_dir():
+        raise ExportRefused(f"{saved.folder}: a file has no folder of its own: say where to with --out")
+    return saved.folder / name
 
 
 def _give(data: bytes, saved: SavedRun, out: Path | None) -> None:
@@ -87,17 +96,16 @@ def _give(data: bytes, saved: SavedRun, out: Path | None) -> None:
 
 
 def _tell(saved: SavedRun, out: Path) -> None:
-    for line in (f"{len(saved.results)} items: {out}", *(f"note: {note}" for note in saved.notes)):
-        print(encodable(one_line(line), sys.stdout.encoding))
+    print(encodable(one_line(f"{len(saved.results)} items: {out}"), sys.stdout.encoding))
 
 
 def _official(saved: SavedRun, options: argparse.Namespace) -> None:
     if options.provider is not None and not _PROVIDER.fullmatch(options.provider):
         raise ExportRefused(f"--provider {options.provider!r}: letters, digits, _, - and . only")
-    out = options.out or saved.folder / "fdb_v3_data_released"
+    out = options.out or _in_its_folder(saved, "fdb_v3_data_released")
     found = export_run(saved, out, provider=options.provider, suites=options.suite or suites_of(saved))
     lines = [f"{found.items} of {len(saved.results)} items as result_{'/'.join(found.providers)}.json: {out}"]
-    for title, told in (("not exported", found.left_out), ("remarks", found.remarks), ("notes", list(saved.notes))):
+    for title, told in (("not exported", found.left_out), ("remarks", found.remarks)):
         lines += [f"{title}: {len(told)}", *(f"  {line}" for line in told[:MOST_LINES])] if told else []
         lines += [f"  and {len(told) - MOST_LINES} more"] if len(told) > MOST_LINES else []
     for line in lines:

@@ -12,6 +12,7 @@ from pytest_voicebench.gating import (
     Asked,
     Gate,
     GateError,
+    as_read,
     check_names,
     check_trials,
     decided,
@@ -21,9 +22,9 @@ from pytest_voicebench.gating import (
 )
 from pytest_voicebench.outcome import STRICT
 from pytest_voicebench.plan import INI_ASKED
-from pytest_voicebench.regression.baseline import load_baseline
+from pytest_voicebench.regression.baseline import NoFinishedRun, load_baseline
 from pytest_voicebench.result import Result
-from pytest_voicebench.result_files import LATEST_NAME, RunUnreadable
+from pytest_voicebench.result_files import RunUnreadable
 from pytest_voicebench.saved_run import SavedRun
 from pytest_voicebench.summarizing.groups import groups_of_items
 from pytest_voicebench.summary import Summary
@@ -83,9 +84,9 @@ def _baseline_of_ini(given: str, options: argparse.Namespace, shards: Sequence[S
     """None for `latest` where there is none yet, as in pytest."""
     try:
         return _baseline(given, options, shards)
+    except NoFinishedRun:
+        return None
     except RunUnreadable as error:
-        if given == LATEST_NAME:
-            return None
         told = "voicebench_baseline of the ini file: merge where that file is, or give --baseline"
         raise RunUnreadable(f"{error} ({told})") from None
 
@@ -129,7 +130,9 @@ def decided_or_kept(run: SavedRun, asked: Asked) -> Summary:
         if earlier.counts == summary.counts:
             strict = {STRICT: earlier.header[STRICT]} if STRICT in earlier.header else {}
             header = {**summary.header, **strict}
-            return replace(summary, gates=earlier.gates, baseline=earlier.baseline, header=header)
+            gates = tuple(as_read(gate, run) for gate in earlier.gates)
+            baseline = earlier.baseline if run.damage is None else None
+            return replace(summary, gates=gates, baseline=baseline, header=header)
     return summary
 
 

@@ -11,8 +11,8 @@ from pytest_voicebench.codec import CodecError
 from pytest_voicebench.commands.report import print_bytes
 from pytest_voicebench.files import write_atomically
 from pytest_voicebench.ranking import RankingRefused, rank
-from pytest_voicebench.result_files import RunUnreadable, find_run
-from pytest_voicebench.saved_run import load_run
+from pytest_voicebench.regression.baseline import RUN_OR_FILE, load_given
+from pytest_voicebench.result_files import RunUnreadable
 from pytest_voicebench.writers.leaderboard import markdown, page
 from pytest_voicebench.writers.plain_text import encodable, one_line
 
@@ -20,13 +20,13 @@ from pytest_voicebench.writers.plain_text import encodable, one_line
 def run(argv: Sequence[str]) -> int:
     """Print or write the table (0); 2 with one line where runs cannot be read or must not stand in one table."""
     parser = argparse.ArgumentParser(prog="python -m pytest_voicebench leaderboard", description=__doc__)
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="a run's folder, its name, or `latest`")
+    parser.add_argument("runs", nargs="+", metavar="RUN", help=RUN_OR_FILE)
     parser.add_argument("--html", action="store_true", help="one HTML page that loads nothing, in place of Markdown")
     parser.add_argument("--out", type=Path, metavar="FILE", help="(default: standard output)")
     parser.add_argument("--reports", type=Path, default=Path("reports"), help="where runs are (default: reports)")
     options = parser.parse_args(argv)
     try:
-        runs = [load_run(find_run(name, options.reports)) for name in options.runs]
+        runs = [load_given(name, options.reports) for name in options.runs]
         ranking = rank(runs)
         data = (page if options.html else markdown)(ranking).encode("utf-8", "backslashreplace")
         if options.out is not None:

@@ -27,6 +27,7 @@ __all__ = [
     "Gate",
     "GateError",
     "allows_errors",
+    "as_read",
     "check_names",
     "check_trials",
     "decided",
@@ -73,12 +74,17 @@ def _decided(run: SavedRun, summary: Summary, asked: Asked) -> Summary:
     comparison = compare_with_baseline(asked.baseline, run, questions) if asked.baseline is not None else None
     results = {a.name: [row for row in run.results if row.agent.name == a.name] for a in summary.agents}
     gates = [
-        held(gate, a, results[a.name], comparison)
+        as_read(held(gate, a, results[a.name], comparison), run)
         for gate in asked.gates
         for a in summary.agents
         if a.name in asked_of(gate, results)
     ]
     return replace(summary, baseline=comparison, gates=tuple(gates))
+
+
+def as_read(gate: GateResult, run: SavedRun) -> GateResult:
+    """The gate as it is where its run could not be read whole: what is lost might have failed it, so none holds."""
+    return replace(gate, holds=None, why=run.damage_told) if run.damage_told and gate.holds else gate
 
 
 def _undecided(summary: Summary, asked: Asked, error: Exception) -> Summary:

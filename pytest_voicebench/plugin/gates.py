@@ -107,8 +107,8 @@ def _parsed(text: str, source: str, where: str) -> Gate:
 
 def _baseline(config: pytest.Config) -> SavedRun | None:
     from pytest_voicebench.plugin.resume import begun
-    from pytest_voicebench.regression.baseline import load_baseline
-    from pytest_voicebench.result_files import LATEST_NAME, RunUnreadable
+    from pytest_voicebench.regression.baseline import NoFinishedRun, load_baseline
+    from pytest_voicebench.result_files import RunUnreadable
 
     given, ini = config.getoption("voicebench_baseline"), config.getini("voicebench_baseline")
     if not (given or ini):
@@ -119,7 +119,7 @@ def _baseline(config: pytest.Config) -> SavedRun | None:
     try:
         return load_baseline(given or ini, reports_folder(config), here=here, besides=own)
     except RunUnreadable as error:
-        if not given and ini == LATEST_NAME:  # the first run of all has none before it
+        if not given and isinstance(error, NoFinishedRun):  # the first run of all has none before it
             return None
         raise pytest.UsageError(one_line(f"{BASELINE if given else 'voicebench_baseline'}: {error}")) from None
 

@@ -90,7 +90,7 @@ def make_plan(items: Sequence[pytest.Item], collected: int, selected: Sequence[p
     `selected` are those of all shards; where there are none, they are the items.
     """
     from pytest_voicebench.plan import Plan
-    from pytest_voicebench.rescoring import unscorable_text
+    from pytest_voicebench.rescoring import rescoring_notices
 
     config = selected[0].config
     _check_gates(selected)
@@ -110,7 +110,7 @@ def make_plan(items: Sequence[pytest.Item], collected: int, selected: Sequence[p
         header={**header, **({"shard": part[0], **asked_in_ini(config)} if part else {})},
         notices=(*part, *_notices(items), *_money(config, infos, called))
         if rescored is None
-        else (*part, f"rescoring {rescored.name}: no agent is called", *filter(None, [unscorable_text(rescored)])),
+        else (*part, *rescoring_notices(rescored)),
         shard=shard,
         sources=_sources(selected),
     )

@@ -33,7 +33,7 @@ def check_resume(config: pytest.Config) -> None:
     Workers of xdist are told its folder by the controller, as that of every run.
     """
     from pytest_voicebench.plugin.running import hold
-    from pytest_voicebench.result_files import RunUnreadable, find_run
+    from pytest_voicebench.result_files import RunUnreadable, drop_torn_end, find_run
     from pytest_voicebench.resuming import begun_run
     from pytest_voicebench.writers.plain_text import one_line
 
@@ -51,6 +51,8 @@ def check_resume(config: pytest.Config) -> None:
     if not worker:
         if not hold(config, folder):  # from now on, so that of two that resume it one is refused
             raise pytest.UsageError(f"{RESUME}: {folder.name} is still going on")
+        with suppress(OSError):
+            drop_torn_end(folder)
         with suppress(OSError):
             run_folder(config).stop_file.unlink(missing_ok=True)  # of whoever interrupted it
     config.pluginmanager.register(DoneItems(config.stash[_begun]), NAME)

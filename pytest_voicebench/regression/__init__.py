@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from pytest_voicebench.comparing import differences_around
+from pytest_voicebench.comparing import MADE_BY, differences_around
 from pytest_voicebench.decisions import AgentComparison, BaselineComparison
 from pytest_voicebench.regression.measures import USUAL
 from pytest_voicebench.regression.metrics import Question, compared_metrics
 from pytest_voicebench.regression.pairs import Paired, pair_up
-from pytest_voicebench.result import Result
+from pytest_voicebench.result import Result, score_sets
 from pytest_voicebench.saved_run import SavedRun
 from pytest_voicebench.some_names import some
 from pytest_voicebench.writers.comparison import difference_text
@@ -23,7 +23,7 @@ def compare_with_baseline(before: SavedRun, after: SavedRun, questions: Sequence
 
     `questions` are asked together, Pass@1 alone where there are none; the usual metrics that are not among them follow
     as a family of their own. Agents meet by name; where either run has one agent, and the other has one, whatever they
-    are called. Refused where the scores were made by other rules.
+    are called. Refused where the scores were made by other rules, or a run could not be read whole.
     """
     reason = _refusal(before, after)
     if reason is not None:
@@ -57,7 +57,7 @@ def _cautions(before: SavedRun, after: SavedRun, pairs: Sequence[tuple[Result, R
     if bare:
         yield f"{before.name} does not say by which versions and rules it was made"
     for difference in differences_around(before, after, pairs):
-        if not (bare and difference.name.startswith(("versions.", "rules."))):
+        if not (bare and difference.name == MADE_BY):
             yield difference_text(difference, len(pairs))
 
 
@@ -75,10 +75,10 @@ def _ids(groups: Iterator[tuple[str, ...]]) -> tuple[str, ...]:
 
 def _refusal(before: SavedRun, after: SavedRun) -> str | None:
     """Why the runs' figures do not mean the same."""
-    sets = [
-        sorted({f"{card.score_set} {card.version}" for row in run.results if (card := row.scorecard)})
-        for run in (before, after)
-    ]
+    damaged = [run.damage_told for run in (before, after) if run.damage is not None]
+    if damaged:
+        return damaged[0]
+    sets = [score_sets(run.results) for run in (before, after)]
     if not all(sets):
         empty = before if not sets[0] else after
         return f"{empty.name}: no item was measured"

@@ -9,31 +9,60 @@ from typing import Any
 from pytest_voicebench.codec import CodecError, parse_text
 from pytest_voicebench.files import read_file
 from pytest_voicebench.plan import PLAN_NAME
+from pytest_voicebench.result import VALID
 from pytest_voicebench.result_files import LATEST_NAME, RESULTS_NAME, RunUnreadable, find_run
 from pytest_voicebench.saved_run import SavedRun, load_results_file, load_run
 from pytest_voicebench.writers.summary_json import SUMMARY_NAME
 
+RUN_OR_FILE = "a run's folder, its name, `latest`, or a results.jsonl under any name"
+"""What `load_given` takes, for the help of commands."""
+
+
+class NoFinishedRun(RunUnreadable):
+    """There is no run yet that `latest` could mean; one line."""
+
 
 def load_baseline(given: str, reports: Path, *, here: Path = Path(), besides: Collection[Path] = ()) -> SavedRun:
-    """The run that `--voicebench-baseline` names. Raises RunUnreadable, one line.
+    """The run that `--voicebench-baseline` names. Raises RunUnreadable, one line, also for one that nothing can be
+    held against: it could not be read whole, or measured nothing.
 
-    A file counts from `here`: a results.jsonl under any name stands alone; summary.json, which holds no items, stands
-    for the folder that it lies in. A run is given as in all commands; `latest` is the newest one that was finished,
-    other than `besides`.
+    `latest` is the newest run that was finished, other than `besides` (NoFinishedRun where there is none); all else is
+    as `load_given` says.
+    """
+    if given == LATEST_NAME:
+        return _usable(load_run(newest_finished(reports, besides)))
+    return _usable(load_given(given, reports, here=here))
+
+
+def _usable(run: SavedRun) -> SavedRun:
+    if run.damage is not None:
+        raise RunUnreadable(
+            f"{run.damage}: who was worse cannot be told from the rest; give another run, or take that line out"
+        )
+    if not any(row.outcome in VALID for row in run.results):
+        raise RunUnreadable(f"{run.folder}: no item was measured, so nothing can be held against it")
+    return run
+
+
+def load_given(given: str, reports: Path, *, here: Path = Path()) -> SavedRun:
+    """A run that is only read: a file or a run's folder from `here`, or as in all commands. Raises RunUnreadable.
+
+    A results.jsonl under any name stands alone; summary.json, which holds no items, stands for the folder that it lies
+    in, and so does the results.jsonl of a run's folder.
     """
     path = here / given
-    if path.is_file() and given != LATEST_NAME:
+    if given and given != LATEST_NAME and path.is_file():
         return _from_file(path)
-    if given == LATEST_NAME:
-        return load_run(newest_finished(reports, besides))
-    return load_run(path if path.is_dir() else _found(given, reports))
+    return load_run(path if given and given != LATEST_NAME and path.is_dir() else _found(given, reports))
 
 
 def _found(given: str, reports: Path) -> Path:
     try:
         return find_run(given, reports)
-    except RunUnreadable:
-        raise RunUnreadable(f"{given}: no such file, and no such run in {reports}") from None
+    except RunUnreadable as error:
+        if given in ("", LATEST_NAME):
+            raise
+        raise RunUnreadable(f"{given}: no such file, and no such run in {reports}") from error
 
 
 def _from_file(path: Path) -> SavedRun:
@@ -48,7 +77,7 @@ def _from_file(path: Path) -> SavedRun:
 
 
 def newest_finished(reports: Path, besides: Collection[Path] = ()) -> Path:
-    """The newest whole run of which every planned item ran, by when its summary was written. Raises RunUnreadable.
+    """The newest whole run of which every planned item ran, by when its summary was written. Raises NoFinishedRun.
 
     Runs that go on, that ended early or measured nothing, and shards are none to go by.
     """
@@ -57,7 +86,7 @@ def newest_finished(reports: Path, besides: Collection[Path] = ()) -> Path:
     for path in sorted(summaries, key=lambda path: (path.stat().st_mtime_ns, path.parent.name), reverse=True):
         if _finished(path):
             return path.parent
-    raise RunUnreadable(f"{LATEST_NAME}: no other finished run in {reports}")
+    raise NoFinishedRun(f"{LATEST_NAME}: no other finished run in {reports}")
 
 
 def _finished(summary: Path) -> bool:

@@ -121,6 +121,7 @@ def _value(value: Json) -> str:
 
 
 def _around(found: Comparison) -> Iterator[str]:
+    yield from found.damaged
     for difference in found.around:
         yield difference_text(difference, found.compared)
     if found.other_requests:

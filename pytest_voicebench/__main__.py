@@ -1,11 +1,14 @@
-"""`python -m pytest_voicebench COMMAND`: finds the command's module and runs it; nothing else is imported."""
+"""`python -m pytest_voicebench COMMAND`: finds the command's module and runs it; no other command is imported."""
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import importlib
 import io
 import sys
+
+from pytest_voicebench.commands.shown import Shown
 
 COMMANDS = {
     "validate": ("pytest_voicebench.commands.validate:run", "check suite files without running them"),
@@ -40,7 +43,17 @@ def main(argv: list[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a console without UTF-8 still gets every line
-    arguments = sys.argv[1:] if argv is None else argv
+    try:
+        with contextlib.redirect_stderr(Shown(sys.stderr)):
+            return _run(sys.argv[1:] if argv is None else argv)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # the reader of our output went away, as `| head` does
+        sys.stderr.close()
+        return 141
+
+
+def _run(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(_usage())
         return 0 if arguments else 2
@@ -56,13 +69,7 @@ def main(argv: list[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         print(f"{name}: the module {error.name} is not installed", file=sys.stderr)
         return 2
-    try:
-        return int(run(rest))
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:  # the reader of our output went away, as `| head` does
-        sys.stderr.close()
-        return 141
+    return int(run(rest))
 
 
 def _usage() -> str:

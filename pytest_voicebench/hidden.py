@@ -8,12 +8,23 @@ HIDDEN = "***"
 
 SECRET_NAME = re.compile(r"key|token|secret|passw|auth|credential", re.IGNORECASE)
 
+_KEY_SHAPED = re.compile(
+    r"(?<![A-Za-z0-9])(?:(?:sk|pk|rk|xai|gsk|hf|gh[opsu]|glpat|github_pat)[-_](?=[\w-]*\d)[\w-]{8,}|AIza[\w-]{20,}"
+    r"|AKIA[A-Z0-9]{12,}|eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]+)?)"
+)
+"""What providers' keys look like: a short name of whose it is, then letters with digits; and signed tokens."""
+
 _IN_ADDRESS = re.compile(r"""(?<=://)[^/@\s"'<>]+@|(?<=[?&])([^=&\s"'<>]*)=[^&\s"'<>\\]+""")
 _IN_JSON = re.compile(
     r"""((\\*")(?:[^"\\]|\\+[^"\\])*?(?:key|token|secret|passw|auth|credential)(?:[^"\\]|\\+[^"\\])*\2\s*:\s*)"""
     r"""(?:"(?:[^"\\]|\\.)*"|(?<=[\s:])(?=\\)\2.*?(?<!\\)\2|[^\s,}\]]+)""",
     re.IGNORECASE | re.DOTALL,
 )
+
+
+def without_key_shapes(text: str) -> str:
+    """The text without what looks like a key, whoever's it is: it was typed in the wrong place."""
+    return _KEY_SHAPED.sub(HIDDEN, text)
 
 
 def without_json_secrets(text: str) -> str:

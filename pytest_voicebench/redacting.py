@@ -53,8 +53,22 @@ for character in sorted({*sys.argv[1], *"aA0 -.@_"}):
 """
 
 
+_REASONS = (
+    "missing )", "unbalanced parenthesis", "unterminated character set", "nothing to repeat", "multiple repeat",
+    "min repeat greater than max repeat", "bad escape", "incomplete escape", "bad character range", "unknown extension",
+    "bad character in group name", "missing group name", "unknown group name", "redefinition of group name",
+    "invalid group reference", "look-behind requires fixed-width pattern", "global flags not at the start",
+    "unexpected end of pattern", "the repetition number is too large",
+)  # fmt: skip
+"""How messages of `re` begin; what follows may repeat the pattern."""
+
+
 class PatternRefused(Exception):  # noqa: N818 - says what is the case, for a person
-    """A pattern that cannot be used; one line that says why."""
+    """A pattern that cannot be used: which of them, from 1, and why. It is not repeated: it may be the very secret."""
+
+    def __init__(self, number: int, reason: str) -> None:
+        super().__init__(reason)
+        self.number = number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,14 +176,21 @@ class Redactor:
 def redactor_of(patterns: Sequence[str]) -> Redactor:
     """What searches for these regular expressions (Python's `re`). Raises PatternRefused."""
     found = []
-    for text in patterns:
+    for number, text in enumerate(patterns, start=1):
         if not text:
-            raise PatternRefused("an empty pattern matches nothing")
+            raise PatternRefused(number, "is empty and would match nothing")
         try:
             found.append(re.compile(text))
         except (re.error, OverflowError, RecursionError) as error:
-            raise PatternRefused(f"{text!r} is no regular expression: {error}") from None
+            raise PatternRefused(number, f"is no regular expression: {_without_pattern(error)}") from None
     return Redactor(patterns=tuple(found))
+
+
+def _without_pattern(error: Exception) -> str:
+    """What is wrong, and where: of a message of `re` only what holds nothing of the pattern."""
+    told = next((reason for reason in _REASONS if str(error).startswith(reason)), "it cannot be read")
+    at = getattr(error, "pos", None)
+    return told if at is None else f"{told}, at character {at + 1}"
 
 
 def check_speed(redactor: Redactor) -> None:
@@ -177,13 +198,12 @@ def check_speed(redactor: Redactor) -> None:
 
     Patterns whose time doubles with every character, such as `(a+)+$`, would hold a run up for ever.
     """
-    for pattern in redactor.patterns:
+    for number, pattern in enumerate(redactor.patterns, start=1):
         try:
             subprocess.run([sys.executable, "-I", "-c", _PROBE, pattern.pattern], timeout=PROBE_S, check=False)
         except subprocess.TimeoutExpired:
             raise PatternRefused(
-                f"{pattern.pattern!r} takes more than {PROBE_S:g} s on 200 characters: it repeats a repeat; write it "
-                "without"
+                number, f"takes more than {PROBE_S:g} s on 200 characters: it repeats a repeat; write it without"
             ) from None
 
 

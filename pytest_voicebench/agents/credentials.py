@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pytest_voicebench.conversation import shown_setting
-from pytest_voicebench.hidden import HIDDEN, SECRET_NAME
+from pytest_voicebench.hidden import HIDDEN, SECRET_NAME, without_key_shapes, without_secrets
 
 FILES = (".env.local", ".env")
 """Files of the current directory that are read for what the environment lacks, the first one first."""
@@ -91,6 +91,19 @@ def known_secrets(folder: Path | None = None) -> list[Secret]:
     """Those of the environment, and of the files that are read for what it lacks; for what somebody's code may show."""
     places = [os.environ, *(_variables_of((folder or Path.cwd()) / name) for name in FILES)]
     return [secret for place in places for secret in secrets_of_environment(place)]
+
+
+def secrets_pattern() -> re.Pattern[str] | None:
+    """What finds every key that this process knows, `parts_of` each; None where it knows none."""
+    found = "|".join(sorted({parts_of(secret) for secret in known_secrets()}))
+    return re.compile(found) if found else None
+
+
+def without_keys(text: str) -> str:
+    """A message as it may be shown: without the keys that this process knows, what looks like one, and what lets
+    somebody in by an address."""
+    known = secrets_pattern()
+    return without_key_shapes(without_secrets(known.sub(HIDDEN, text) if known is not None else text))
 
 
 def parts_of(secret: Secret) -> str:

@@ -27,6 +27,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_cmdline_main() -> Generator[None, Any, Any]:
+    """A key that was typed in the wrong place is in no usage error, whoever raises it."""
+    try:
+        return (yield)
+    except pytest.UsageError as error:
+        raise options.without_keys(error) from None
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser) -> Generator[None, Any, Any]:
     result = yield
     options.add_agent_alias(parser, early_config)
@@ -120,4 +129,5 @@ def pytest_xdist_node_collection_finished(node: Any) -> None:
 def pytest_testnodedown(node: Any) -> None:
     error = getattr(node, "workeroutput", {}).get("voicebench_usage_error")
     if error:
-        pytest.exit(f"ERROR: {error}", returncode=pytest.ExitCode.USAGE_ERROR)
+        shown = options.without_keys(pytest.UsageError(error))
+        pytest.exit(f"ERROR: {shown}", returncode=pytest.ExitCode.USAGE_ERROR)

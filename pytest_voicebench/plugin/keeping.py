@@ -9,7 +9,6 @@ workers send) through one hook.
 from __future__ import annotations
 
 import logging
-import re
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -96,13 +95,14 @@ def check_keeping(config: pytest.Config) -> None:
     """Read what is asked for, before anything is collected or written. Raises pytest.UsageError, one line."""
     from pytest_voicebench.redacting import PatternRefused, check_speed, redactor_of
 
-    given = [*(config.getoption("voicebench_redact") or []), *config.getini("voicebench_redact")]
+    typed, ini = config.getoption("voicebench_redact") or [], config.getini("voicebench_redact")
     try:
-        redactor = redactor_of(given) if given else None
+        redactor = redactor_of([*typed, *ini]) if typed or ini else None
         if redactor is not None and not hasattr(config, "workerinput"):
             check_speed(redactor)
     except PatternRefused as error:
-        raise pytest.UsageError(f"{REDACT}: {error}") from None
+        name, before = (REDACT, 0) if error.number <= len(typed) else ("voicebench_redact", len(typed))
+        raise pytest.UsageError(f"{name}: pattern {error.number - before} {error}") from None
     config.stash[_keeping] = Keeping(sound=not config.getoption("voicebench_no_audio"), redactor=redactor)
     if redactor is not None:
         _search_reports(config)
@@ -110,13 +110,13 @@ def check_keeping(config: pytest.Config) -> None:
 
 def hide_keys(config: pytest.Config) -> None:
     """From now on no key of the environment or of `.env` files is shown, whoever's code shows it."""
-    from pytest_voicebench.agents.credentials import known_secrets, parts_of
+    from pytest_voicebench.agents.credentials import secrets_pattern
     from pytest_voicebench.hidden import HIDDEN
     from pytest_voicebench.redacting import Redactor
 
-    found = "|".join(sorted({parts_of(secret) for secret in known_secrets()}))
-    if found:
-        secrets = Redactor(patterns=(re.compile(found),), mark=HIDDEN)
+    found = secrets_pattern()
+    if found is not None:
+        secrets = Redactor(patterns=(found,), mark=HIDDEN)
         config.stash[_keeping] = replace(kept(config), secrets=secrets)
         _search_reports(config)
 

@@ -168,6 +168,13 @@ def add_agent_alias(parser: pytest.Parser, config: pytest.Config) -> None:
         config.stash[_option] = ALIAS
 
 
+def without_keys(error: pytest.UsageError) -> pytest.UsageError:
+    """The same, as people may be shown it."""
+    from pytest_voicebench.agents.credentials import without_keys as shown
+
+    return pytest.UsageError(*(shown(str(text)) for text in error.args))
+
+
 def limits_given(config: pytest.Config) -> bool:
     """Whether anything is said of limits, tries or money: then it is read before anything is collected."""
     options = ("voicebench_limit", "voicebench_retries", "voicebench_max_usd", "voicebench_prices")

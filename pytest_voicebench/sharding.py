@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from pytest_voicebench.result import Result
 
+MOST_SHARDS = 1000
+
 _ASKED = re.compile(r"(\d{1,6})/(\d{1,6})", re.ASCII)
 
 
@@ -32,10 +34,10 @@ def parse_shard(text: str) -> tuple[int, int]:
     """Number and count of `3/8`. Raises ValueError, one line."""
     found = _ASKED.fullmatch(text)
     if found is None:
-        raise ValueError(f"must be NUMBER/COUNT, as in 3/8, not {text!r}")
+        raise ValueError(f"must be NUMBER/COUNT, as in 3/8, not {text[:40]!r}")
     number, of = int(found[1]), int(found[2])
-    if of < 1:
-        raise ValueError(f"must be NUMBER/COUNT with a count of 1 or more, not {text!r}")
+    if not 1 <= of <= MOST_SHARDS:
+        raise ValueError(f"must be NUMBER/COUNT with a count from 1 to {MOST_SHARDS}, not {text!r}")
     if not 1 <= number <= of:
         raise ValueError(f"there is no shard {text}: of {of} they are 1/{of} to {of}/{of}")
     return number, of

@@ -45,7 +45,10 @@ def item(number):
     ("options", "told"),
     [
         (["--voicebench-limit=grok"], "--voicebench-limit: 'grok' is not NAME=SESSIONS"),
-        (["--voicebench-limit=grok=0"], "--voicebench-limit: 'grok=0': 0 must be from 1 to 10000"),
+        (
+            ["--voicebench-limit=grok=0"],
+            "--voicebench-limit: 'grok=0': each must be a whole number from 1 to 10000, not '0'",
+        ),
         (["--voicebench-retries=many"], "--voicebench-retries: 'many' is not TRIES or TRIES,SECONDS"),
         (["-o", "voicebench_limits=x"], "--voicebench-limit: 'x' is not NAME=SESSIONS"),
     ],

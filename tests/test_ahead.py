@@ -299,11 +299,15 @@ def test_agents_of_a_session_fixture_with_parameters_do_not_get_each_others_conv
 @pytest.mark.parametrize(
     ("conftest", "words", "told"),
     [
-        ("", ["--voicebench-concurrency=0"], "--voicebench-concurrency must be a whole number from 1 on, not '0'"),
+        (
+            "",
+            ["--voicebench-concurrency=0"],
+            "--voicebench-concurrency must be a whole number from 1 to 10000, not '0'",
+        ),
         (
             "",
             ["-o", "voicebench_concurrency=many"],
-            "voicebench_concurrency must be a whole number from 1 on, not 'many'",
+            "voicebench_concurrency must be a whole number from 1 to 10000, not 'many'",
         ),
         (
             "@pytest.fixture\ndef agent(): return Scripted([])\n",

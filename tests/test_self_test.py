@@ -61,4 +61,4 @@ def test_a_number_that_is_none_is_refused(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["self-test", "--most", "0"])
     assert ended.value.code == 2
-    assert "expected a number from 1 to 10000" in capsys.readouterr().err
+    assert "must be a whole number from 1 to 10000" in capsys.readouterr().err

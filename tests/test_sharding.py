@@ -34,8 +34,8 @@ DURATIONS = st.dictionaries(st.text("abc", min_size=1, max_size=4), st.floats(0,
     [
         ("0/8", "there is no shard 0/8: of 8 they are 1/8 to 8/8"),
         ("9/8", "there is no shard 9/8: of 8 they are 1/8 to 8/8"),
-        ("0/0", "must be NUMBER/COUNT with a count of 1 or more, not '0/0'"),
-        ("1/0", "must be NUMBER/COUNT with a count of 1 or more, not '1/0'"),
+        ("0/0", "must be NUMBER/COUNT with a count from 1 to 1000, not '0/0'"),
+        ("1/0", "must be NUMBER/COUNT with a count from 1 to 1000, not '1/0'"),
         *((text, f"must be NUMBER/COUNT, as in 3/8, not {text!r}") for text in ("x", "", "3/", "-1/8", "3/8/2", "²/3")),
     ],
 )  # fmt: skip

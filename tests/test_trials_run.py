@@ -93,11 +93,11 @@ def test_speaker_trial_and_agent_stand_in_the_id_where_there_are_several(pyteste
     ]
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "x", "2.5", "²"])
+@pytest.mark.parametrize("text", ["0", "-1", "x", "2.5", "²", "101", "1000000", "nan", "1e1"])
 def test_a_number_of_trials_that_is_none_is_a_usage_error(pytester, run, text):
     result = run(PASSING, f"--voicebench-trials={text}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"*--voicebench-trials must be a whole number from 1 on, not '{text}'"])
+    result.stderr.fnmatch_lines([f"*--voicebench-trials must be a whole number from 1 to 100, not '{text}'"])
 
 
 def test_the_number_of_trials_can_be_set_in_the_ini_file(pytester, run):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from pytest_voicebench.conversation import AgentInfo
+from pytest_voicebench.whole_numbers import whole_number
 
 MOST_SESSIONS = 10_000
 
@@ -95,9 +96,10 @@ def _limit(text: str, parts: Sequence[str]) -> Limit:
         number = rate[1] if rate else part
         if not number.isascii() or not number.isdigit() or kind in numbers:
             raise LimitError(f"{text!r} is not {_FORM}")
-        numbers[kind] = int(number)
-        if not 1 <= numbers[kind] <= MOST_SESSIONS:
-            raise LimitError(f"{text!r}: {number} must be from 1 to {MOST_SESSIONS}")
+        try:
+            numbers[kind] = whole_number(number, MOST_SESSIONS)
+        except ValueError as error:
+            raise LimitError(f"{text!r}: each {error}") from None
     return Limit(**numbers)
 
 

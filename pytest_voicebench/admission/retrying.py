@@ -37,7 +37,7 @@ class Retries:
 
 def parse_retries(text: str) -> Retries:
     """From `5` or `5,120`; `1` tries once. Raises RetriesError."""
-    found = re.fullmatch(r"\s*(\d{1,4})\s*(?:,\s*(\d{1,6})\s*s?\s*)?", text)
+    found = re.fullmatch(r"\s*(\d{1,4})\s*(?:,\s*(\d{1,6})\s*s?\s*)?", text, re.ASCII)
     if not found or not 1 <= int(found[1]) <= 100:
-        raise RetriesError(f"{text!r} is not {_FORM}, with 1 to 100 tries")
+        raise RetriesError(f"{text[:40]!r} is not {_FORM}, with 1 to 100 tries")
     return Retries(tries=int(found[1])) if found[2] is None else Retries(tries=int(found[1]), total_s=float(found[2]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -80,6 +81,9 @@ _PART = re.compile(r"""(?:[^,"'\\]|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\\.|["'])
 _SECRET = re.compile(
     r"""((?:^|,)\s*\w*(?:key|token|secret|passw|auth|credential)\w*\s*=)("[^"]*"|'[^']*'|[^,]*)""", re.IGNORECASE
 )
+LONGEST_NUMBER = 18
+"""In characters: a whole number that is longer is text, and so is a fraction that no float can hold."""
+
 _WHOLE = re.compile(r"[+-]?\d+")
 _DECIMAL = re.compile(r"[+-]?(\d+\.\d*|\.\d+)([eE][+-]?\d+)?")
 
@@ -188,9 +192,9 @@ def _value(text: str) -> Scalar:
         return re.sub(r"\\(.)", r"\1", text[1:-1])
     if text in ("true", "false"):
         return text == "true"
-    if _WHOLE.fullmatch(text):
+    if _WHOLE.fullmatch(text) and len(text) <= LONGEST_NUMBER:
         return int(text)
-    return float(text) if _DECIMAL.fullmatch(text) else text
+    return float(text) if _DECIMAL.fullmatch(text) and math.isfinite(float(text)) else text
 
 
 def agent_names() -> list[str]:

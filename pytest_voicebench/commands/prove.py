@@ -16,6 +16,7 @@ from pytest_voicebench.proving.mutant import KINDS
 from pytest_voicebench.proving.proof import ItemProof
 from pytest_voicebench.proving.run import Proof, Survivor, prove
 from pytest_voicebench.scenario import Suite
+from pytest_voicebench.whole_numbers import whole_number
 from pytest_voicebench.writers.plain_text import encodable, one_line
 
 FORMAT = 1
@@ -50,9 +51,10 @@ def run(argv: list[str]) -> int:
 
 
 def _workers(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 64):
-        raise argparse.ArgumentTypeError(f"expected a number from 1 to 64, not {text!r}")
-    return int(text)
+    try:
+        return whole_number(text, 64)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _load(paths: list[Path]) -> list[Suite] | None:

@@ -6,6 +6,7 @@ import argparse
 
 from pytest_voicebench.checking.pace import MOST, Pace, largest, pacing
 from pytest_voicebench.validity import LATE_P99_S
+from pytest_voicebench.whole_numbers import whole_number
 
 DESCRIPTION = f"""
 Hold more and more conversations at once with a server on this machine, until blocks of sound leave late: above
@@ -40,6 +41,7 @@ def _line(pace: Pace) -> str:
 
 
 def _number(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 10_000):
-        raise argparse.ArgumentTypeError(f"expected a number from 1 to 10000, not {text!r}")
-    return int(text)
+    try:
+        return whole_number(text, 10_000)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

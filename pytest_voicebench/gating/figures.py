@@ -53,7 +53,7 @@ FIGURES: Mapping[str, Unit] = {
 """Every figure by its name in a gate, with its unit."""
 
 
-_IN_TRIALS = re.compile(r"(pass_hat|pass_at)_([1-9][0-9]*)")  # pass_at_1 is a figure of every run
+_IN_TRIALS = re.compile(r"(pass_hat|pass_at)_([1-9][0-9]{0,5})")  # pass_at_1 is a figure of every run
 
 
 def unit_of(name: str) -> Unit | None:

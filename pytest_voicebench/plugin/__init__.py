@@ -44,6 +44,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Pa
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
+    options.refuse_empty(config)
     if options.keeping_asked(config):
         from pytest_voicebench.plugin.keeping import check_keeping
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_voicebench.whole_numbers import whole_number
+
 if TYPE_CHECKING:
     from pytest_voicebench.agents.naming import AgentSpec
     from pytest_voicebench.judging.settings import Endpoint, JudgeSettings
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 GROUP = "voicebench"
 OPTION = "--voicebench-agent"
 CONCURRENCY = "--voicebench-concurrency"
+MOST_CONVERSATIONS = 10_000
 ALIAS = "--agent"
 WORDS = "--voicebench-words"
 DEFAULT_SUITES = ["suites/**/*.yaml"]
@@ -62,8 +65,8 @@ RESUME_HELP = (
 )
 TRIALS = "--voicebench-trials"
 TRIALS_HELP = (
-    "hold each scenario so many times, each an item of its own: pass^k, pass@k, and which scenarios are flaky "
-    "(default: 1)"
+    "hold each scenario so many times, at most 100, each an item of its own: pass^k, pass@k, and which scenarios are "
+    "flaky (default: 1)"
 )
 SHARD = "--voicebench-shard"
 SHARD_HELP = (
@@ -166,6 +169,14 @@ def add_agent_alias(parser: pytest.Parser, config: pytest.Config) -> None:
     if "--agent=x" in unknown:
         _add_agent_option(parser.getgroup(GROUP), ALIAS, "short for --voicebench-agent")
         config.stash[_option] = ALIAS
+
+
+def refuse_empty(config: pytest.Config) -> None:
+    """Raise pytest.UsageError for an option without a value, as `--voicebench-max-usd=$UNSET` is: not to be left out in
+    silence."""
+    for name, value in vars(config.option).items():
+        if name.startswith("voicebench_") and isinstance(value, str) and not value.strip():
+            raise pytest.UsageError(f"--{name.replace('_', '-')} is empty: give it a value, or drop it")
 
 
 def without_keys(error: pytest.UsageError) -> pytest.UsageError:
@@ -293,9 +304,10 @@ def concurrency(config: pytest.Config) -> int:
     given = config.getoption("voicebench_concurrency")
     name, text = (CONCURRENCY, given) if given is not None else ("voicebench_concurrency", "")
     text = text or config.getini("voicebench_concurrency") or "1"
-    if not text.isdecimal() or int(text) < 1:
-        raise pytest.UsageError(f"{name} must be a whole number from 1 on, not {text!r}")
-    return int(text)
+    try:
+        return whole_number(text, MOST_CONVERSATIONS)
+    except ValueError as error:
+        raise pytest.UsageError(f"{name} {error}") from None
 
 
 def judge_asked(config: pytest.Config) -> tuple[JudgeSettings, Endpoint] | None:

@@ -8,6 +8,10 @@ import pytest
 
 from pytest_voicebench.plugin.options import TRIALS, rescored_run
 from pytest_voicebench.plugin.resume import begun
+from pytest_voicebench.whole_numbers import whole_number
+
+MOST_TRIALS = 100
+"""Each is an item: a hundred scenarios so often take pytest 5 s to collect, and give pass rates to 5 points each."""
 
 
 def trials(config: pytest.Config) -> int:
@@ -20,11 +24,13 @@ def trials(config: pytest.Config) -> int:
     text = given if given is not None else "" if earlier else config.getini("voicebench_trials")
     name = TRIALS if given is not None else "voicebench_trials"
     text = text or str(earlier or 1)
-    if not (text.isascii() and text.isdecimal() and int(text) >= 1):
-        raise pytest.UsageError(f"{name} must be a whole number from 1 on, not {text!r}")
-    if earlier and int(text) != earlier:
-        raise pytest.UsageError(f"{name} {text} beside a run of {earlier}: drop the option")
-    return int(text)
+    try:
+        number = whole_number(text, max(MOST_TRIALS, earlier or 1))
+    except ValueError as error:
+        raise pytest.UsageError(f"{name} {error}") from None
+    if earlier and number != earlier:
+        raise pytest.UsageError(f"{name} {number} beside a run of {earlier}: drop the option")
+    return number
 
 
 def _earlier_trials(config: pytest.Config) -> int | None:

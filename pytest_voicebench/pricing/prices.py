@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
@@ -14,6 +13,8 @@ from pytest_voicebench.conversation import AgentInfo
 from pytest_voicebench.files import read_file
 
 Json = Any
+
+MOST_NUMBER = 1e9
 
 SHIPPED = Path(__file__).with_name("prices.yaml")
 
@@ -153,6 +154,6 @@ def _estimating(entry: Mapping[str, Json], where: str) -> Estimating:
 
 
 def _number(value: Json, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
-        raise PricesError(f"{where} must be a number of at least 0, not {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_NUMBER:
+        raise PricesError(f"{where} must be a number from 0 to {MOST_NUMBER:g}, not {str(value)[:40]}")
     return float(value)

@@ -22,6 +22,7 @@ from pytest_voicebench.gating import (
     decided,
     decided_status,
     parse_gate,
+    scenario_names,
 )
 from pytest_voicebench.outcome import gates_outcome
 from pytest_voicebench.page.write import write_page
@@ -100,7 +101,7 @@ def test_how_a_gate_comes_out(tmp_path: Path, expression: str, holds: bool | Non
         ("usd <= 5", "nothing was measured"),
         ("must_pass(twice)", "s9 failed"),
         ("must_pass(dead)", "s10: error"),
-        ("must_pass(nobody)", "not in this run: nobody"),
+        ("must_pass(nobody)", "nothing of it was in this run: nobody"),
         ("medium.f1 >= 0.1", "not in this run: there is no group medium"),
         ("esy.f1 >= 0.1", 'not in this run: there is no group esy; did you mean "easy"?'),
         ("no_regression(f1)", "no baseline: give one with --voicebench-baseline"),
@@ -108,6 +109,20 @@ def test_how_a_gate_comes_out(tmp_path: Path, expression: str, holds: bool | Non
 )
 def test_why_is_one_line(tmp_path: Path, expression: str, why: str) -> None:
     assert outcome(tmp_path, expression).why == why
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("travel_19", {"travel_19"}),
+        ("travel_19-b", {"travel_19-b", "b"}),
+        ("grok-travel_19-b-2", {"grok-travel_19-b-2", "grok-travel_19-b", "travel_19-b-2", "travel_19-b"}),
+        ("travel_19-2", {"travel_19-2", "travel_19", "2"}),
+        ("7", {"7"}),
+    ],
+)
+def test_an_item_may_be_named_with_its_agent_and_its_trial(name: str, found: set[str]) -> None:
+    assert scenario_names(name) == found
 
 
 def test_a_group_name_that_several_kinds_have_cannot_be_told(tmp_path: Path) -> None:

@@ -302,6 +302,63 @@ def test_a_name_that_no_scenario_has_is_one_usage_error_from_workers_too(tmp_pat
     assert "INTERNALERROR" not in text
 
 
+def gated_by_ini(folder, *gates):
+    """Two suite files and gates in the ini file, the first on line 4."""
+    suite(folder, 3)
+    write_suite(folder / "suites", scenario_yaml("finance_01", difficulty="hard"), name="finance.yaml")
+    head = "[pytest]\nasyncio_default_fixture_loop_scope = session\nvoicebench_gates =\n"
+    (folder / "pytest.ini").write_text(head + "".join(f"    {gate}\n" for gate in gates))
+
+
+@pytest.mark.parametrize(
+    ("gate", "told"),
+    [
+        ("must_pass(travel_91)", "column 11: there is no scenario travel_91; did you mean"),
+        ("must_pass(travel_01, finance_10)", "column 22: there is no scenario finance_10; did you mean"),
+        ("must_pass(travel_01-x)", "column 11: there is no scenario travel_01-x"),
+        ("hrad.pass_at_1 >= 0.5", 'column 1: there is no group hrad; did you mean "hard"?'),
+        ("no_regression(hrad.f1)", 'column 15: there is no group hrad; did you mean "hard"?'),
+    ],
+)
+@pytest.mark.parametrize(
+    "more", [["suites/travel.yaml"], ["suites"], ["-k", "travel_01"], ["--voicebench-shard=1/2"]], ids=" ".join
+)
+def test_a_name_in_the_ini_file_that_no_suite_has_is_a_usage_error(pytester, run, gate, told, more):
+    gated_by_ini(pytester.path, gate)
+    result = run(PASSING, *more)
+    assert result.ret == USAGE
+    result.stderr.fnmatch_lines([f"ERROR: pytest.ini:4: '{gate}': {told.replace('?', '[?]')}*"])
+    assert not (pytester.path / "reports").exists()
+
+
+@pytest.mark.parametrize(
+    "gate",
+    ["must_pass(finance_01)", "must_pass(grok-finance_01-2)", "hard.pass_at_1 >= 0.5"],
+)
+@pytest.mark.parametrize("more", [["suites/travel.yaml"], ["-k", "travel_01"]], ids=" ".join)
+def test_a_name_of_another_suite_is_not_in_this_run_and_neither_holds_nor_fails(pytester, run, gate, more):
+    gated_by_ini(pytester.path, gate)
+    result = run(PASSING, *more)
+    assert result.ret == OK
+    assert gates_of(pytester.path) == [(gate, None)]
+    result.stdout.fnmatch_lines(["*in this run: *", "voicebench: inconclusive: 1 of 1 gate cannot be told"])
+    assert run(PASSING, *more, "--voicebench-strict").ret == FAILED
+
+
+def test_where_another_suite_cannot_be_read_nobody_knows_its_names(pytester, run):
+    gated_by_ini(pytester.path, "must_pass(finance_10)")
+    (pytester.path / "suites" / "finance.yaml").write_text("voicebench: 1\nnonsense: [\n")
+    assert run(PASSING, "suites/travel.yaml").ret == OK
+    assert gates_of(pytester.path) == [("must_pass(finance_10)", None)]
+
+
+def test_a_typed_gate_may_name_what_was_collected_and_is_not_selected(pytester, run):
+    gated_by_ini(pytester.path, "pass_at_1 >= 0.1")
+    assert run(PASSING, "-k", "travel_01", GATE, "must_pass(finance_01)").ret == OK
+    result = run(PASSING, "suites/travel.yaml", GATE, "must_pass(finance_01)")
+    assert result.ret == USAGE  # it cannot be meant for this command
+
+
 def test_gates_of_the_ini_file_count_and_their_mistakes_have_a_line(pytester, run):
     suite(pytester.path)
     ini = pytester.path / "pytest.ini"

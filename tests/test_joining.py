@@ -118,6 +118,25 @@ def test_items_that_a_shard_did_not_run_are_named(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("whole", [b'{"item_id":"b', b'{"item_id":"b"}'], ids=["torn", "changed"])
+def test_a_shard_that_could_not_be_read_whole_is_a_hole_and_no_gate_of_the_whole_holds(
+    tmp_path: Path, capsys: Any, whole: bytes
+) -> None:
+    three(tmp_path)
+    (tmp_path / "two" / "results.jsonl").write_bytes(whole + b"\n")
+    shards = [str(tmp_path / name) for name in ("one", "two", "three")]
+    assert command.run([*shards, "--out", str(tmp_path / "all")]) == 2
+    assert "two could not be read whole: two/results.jsonl:1: " in capsys.readouterr().err
+    asked = [*shards, "--allow-partial", "--out", str(tmp_path / "part"), "--gate", "pass_at_1 >= 0.1"]
+    assert command.run([*asked, "--gate", "errors <= 9"]) == int(b"}" not in whole)  # what never ran fails by itself
+    merged = load_run(tmp_path / "part")
+    assert merged.damage is not None
+    assert merged.damage.startswith("two could not be read whole: two/results.jsonl:1: ")
+    gates = json.loads((tmp_path / "part" / "summary.json").read_bytes())["gates"]
+    assert [gate["holds"] for gate in gates] == [None, None]
+    assert "could not be read whole" in " ".join(capsys.readouterr().out.split())
+
+
 def test_what_is_missing_is_counted_as_not_run_where_that_is_allowed(tmp_path: Path) -> None:
     one, _, three_ = three(tmp_path)
     merged = write_joined(join([one, three_]), tmp_path / "some")

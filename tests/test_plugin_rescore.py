@@ -267,6 +267,18 @@ def test_a_result_that_points_outside_its_run_is_refused(pytester, run):
     assert "lies outside the run" in row.cause
 
 
+def test_a_run_that_could_not_be_read_whole_is_judged_again_and_no_gate_holds(pytester, run):
+    write_scenarios(pytester.path)
+    run(PASSING)
+    log = latest_run(pytester.path) / "results.jsonl"
+    log.write_text(log.read_text() + '{"item_id": "travel_02", "outcome": "failed"}\n')
+    result = run("--voicebench-rescore=latest", "--voicebench-gate=pass_at_1 >= 0.5")
+    assert [o for o, _ in outcomes(pytester.path).values()] == ["passed"] * 3
+    result.stdout.fnmatch_lines(["voicebench: * could not be read whole: *results.jsonl:4: *"])
+    result.stdout.fnmatch_lines(["voicebench: inconclusive: 1 of 1 gate cannot be told"])
+    assert run("--voicebench-rescore=latest", "--voicebench-gate=pass_at_1 >= 0.5", "--voicebench-strict").ret == 1
+
+
 def test_a_run_of_several_agents_keeps_its_ids_and_agents(pytester, run):
     write_scenarios(pytester.path)
     run(PASSING, SILENT)

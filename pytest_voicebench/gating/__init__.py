@@ -15,6 +15,7 @@ from pytest_voicebench.gating.holding import (
     group_name,
     groups_of,
     held,
+    scenario_names,
 )
 from pytest_voicebench.outcome import STRICT, gates_outcome
 from pytest_voicebench.regression import Question, compare_with_baseline
@@ -34,6 +35,7 @@ __all__ = [
     "decided_status",
     "needs_baseline",
     "parse_gate",
+    "scenario_names",
 ]
 
 

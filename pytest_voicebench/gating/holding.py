@@ -52,6 +52,13 @@ def check_names(gate: Gate, groups: Sequence[str], ids: Iterable[str]) -> None:
             raise GateError(f"{asks.metric} is there for all items only", column)
 
 
+def scenario_names(name: str) -> set[str]:
+    """What an item's id may name, whoever ran it and however often: `travel_19-b` of `grok-travel_19-b-2`."""
+    words = name.split("-")
+    ends = {len(words), len(words) - words[-1].isdigit()}
+    return {"-".join(words[begin:end]) for begin in (0, 1) for end in ends if begin < end}
+
+
 def check_trials(gate: Gate, trials: int) -> None:
     """Raise GateError where a gate asks for more trials of each item than are held."""
     asks = gate.asks
@@ -179,7 +186,7 @@ def _must_pass(gate: Gate, asks: MustPass, agent: AgentSummary, results: Sequenc
     if not failed and other:
         why = "; ".join(f"{row.item_id}: {row.outcome.replace('_', ' ')}" for row in other[:MOST_NAMES])
     if not failed and absent:
-        why = f"not in this run: {some(absent)}"
+        why = f"{'not' if rows else 'nothing of it was'} in this run: {some(absent)}"
     holds = False if failed else None if other or absent else True
     return GateResult(
         expression=gate.expression,

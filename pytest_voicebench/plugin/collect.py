@@ -60,6 +60,34 @@ def _glob(pattern: str) -> re.Pattern[str]:
     return re.compile("".join(meaning.get(part, re.escape(part)) for part in parts))
 
 
+def collected_suites(config: pytest.Config) -> list[Suite]:
+    """The suites of all files that were collected, whatever is selected of them."""
+    return list(config.stash.get(_loaded, {}).values())
+
+
+def suites_left_out(config: pytest.Config) -> list[Suite] | None:
+    """The suites that this run did not collect: those of `voicebench_suites`, and those beside what was collected.
+
+    None where one of them cannot be read.
+    """
+    from pytest_voicebench.loading import SuiteError, is_suite_file, load_suite
+
+    loaded = config.stash.get(_loaded, {})
+    paths = {path for pattern in config.getini("voicebench_suites") for path in _matching(config.rootpath, pattern)}
+    paths |= {path for file in loaded for kind in ("*.yaml", "*.yml") for path in file.parent.glob(kind)}
+    try:
+        return [load_suite(path) for path in sorted(paths - loaded.keys()) if is_suite_file(path)]
+    except SuiteError:
+        return None
+
+
+def _matching(root: Path, pattern: str) -> list[Path]:
+    try:
+        return [path for path in root.glob(pattern) if path.suffix in (".yaml", ".yml")]
+    except (ValueError, NotImplementedError):  # a pattern from the root of the disk
+        return []
+
+
 class SuiteFile(pytest.Module):
     """A suite file, to pytest a module with one parametrized test."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,9 @@ from pytest_voicebench.writers.plain_text import one_line
 
 if TYPE_CHECKING:
     from pytest_voicebench.gating import Asked, Gate
-    from pytest_voicebench.result import Facts, Result
+    from pytest_voicebench.result import Result
     from pytest_voicebench.saved_run import SavedRun
+    from pytest_voicebench.scenario import Suite
     from pytest_voicebench.summary import Summary
 
 INI = "voicebench_gates"
@@ -124,27 +125,56 @@ def _baseline(config: pytest.Config) -> SavedRun | None:
         raise pytest.UsageError(one_line(f"{BASELINE if given else 'voicebench_baseline'}: {error}")) from None
 
 
-def check_planned(config: pytest.Config, facts: Sequence[Facts], item_ids: Sequence[str]) -> None:
-    """Refuse groups and items that no scenario of the suites at hand has, and figures that need more trials than are
-    held. Raises pytest.UsageError.
+def check_planned(config: pytest.Config, item_ids: Sequence[str]) -> None:
+    """Refuse groups and items that no scenario has, and figures that need more trials than are held.
 
-    Groups and items only in gates that were typed with the command: those of the ini file are about the whole suite,
-    and a run of a part of it says of them that they cannot be told.
+    A gate that was typed with the command is about the suites that were collected, one of the ini file about all that
+    `voicebench_suites` finds: of what is not in this run it cannot be told, but a name that is nowhere would never be.
+    In a shard, too, which holds the gates of the ini file for `merge`. Raises pytest.UsageError.
     """
-    from pytest_voicebench.gating import GateError, check_names, check_trials
+    from pytest_voicebench.gating import GateError, check_trials
+    from pytest_voicebench.plugin.collect import collected_suites
     from pytest_voicebench.plugin.trials import trials
-    from pytest_voicebench.summarizing.groups import groups_of_items
 
-    asked = asked_of(config)
-    groups, ids = groups_of_items(facts), [*(one.scenario_id for one in facts), *item_ids]
-    for gate in asked.gates if asked is not None else ():
-        where = f"{GATE} {gate.expression!r}" if gate.source == GATE else f"{gate.source}: {gate.expression!r}"
+    names = _names_of(collected_suites(config), item_ids)
+    for gate in (*_ini_gates(config), *_option_gates(config)):
         try:
             check_trials(gate, trials(config))
-            if gate.source == GATE:
-                check_names(gate, groups, ids)
+            _check_names(gate, names, config)
         except GateError as error:
+            where = f"{GATE} {gate.expression!r}" if gate.source == GATE else f"{gate.source}: {gate.expression!r}"
             raise pytest.UsageError(one_line(f"{where}: {error}")) from None
+
+
+def _names_of(suites: Iterable[Suite], item_ids: Sequence[str] = ()) -> tuple[Sequence[str], list[str]]:
+    """Groups, and ids of scenarios and items."""
+    from pytest_voicebench.plugin.attempt import facts_of
+    from pytest_voicebench.summarizing.groups import groups_of_items
+
+    scenarios = [scenario for suite in suites for scenario in suite.scenarios]
+    ids = [*(one.id for one in scenarios), *(one.item_id for one in scenarios), *item_ids]
+    return groups_of_items([facts_of(one) for one in scenarios]), ids
+
+
+def _check_names(gate: Gate, names: tuple[Sequence[str], list[str]], config: pytest.Config) -> None:
+    """Raise GateError; of a gate of the ini file only where no suite has such a name, as far as they can be read."""
+    from pytest_voicebench.gating import GateError, check_names, scenario_names
+    from pytest_voicebench.plugin.collect import suites_left_out
+
+    try:
+        check_names(gate, *names)
+    except GateError:
+        if gate.source == GATE:
+            raise
+        others = suites_left_out(config)
+        if others is None:
+            return
+        groups, ids = _names_of(others)
+        if getattr(gate.asks, "group", None) in {part for name in groups for part in (name, name.partition("=")[2])}:
+            return
+        known = {*names[1], *ids}
+        known |= {name for name in getattr(gate.asks, "ids", ()) if scenario_names(name) & known}
+        check_names(gate, [*names[0], *groups], known)
 
 
 class FailedReports:

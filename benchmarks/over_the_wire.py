@@ -1,10 +1,10 @@
 """Whole runs over the wire: `python -m benchmarks.over_the_wire [--first N] [--at-once N] [AGENT ...]`.
 
 Each hosted agent's double has the `local` agent behind it, in a process of its own. The same scenarios are held over
-the wire, and with `local` in this process, which is sent the user's speech at the rate that the wire takes. Printed
-for each agent: how many items have the same scores of tools, and by how much first responses differ; items whose
-response came over 70 ms (one block and 50 ms) later or earlier are held once more, alone, which tells load from the
-wire. Ends with 1 where a score of tools differs.
+the wire, and with the same agent in this process. Printed for each agent: how many items have the same scores of tools,
+what was heard in those that have others, and by how much first responses differ, with what explains every item whose
+response came over 70 ms (one block and 50 ms) later or earlier: the end of the response that a result had to wait
+for; else the item is held once more, alone, which tells load from the wire. Ends with 1 where a score of tools differs.
 """
 
 from __future__ import annotations
@@ -12,34 +12,21 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 from benchmarks.doubles import DOUBLES, double_process
+from benchmarks.held_items import Held, read_held
 from benchmarks.processes import ROOT, measure_pytest
 from pytest_voicebench.agents.naming import parse_agents
 from pytest_voicebench.loading import load_suite
-from pytest_voicebench.result import Result
-from pytest_voicebench.result_files import read_results
 
 SUITE = ROOT / "suites" / "fdb3"
 CLOSE_S = 0.070
 
-Runs = dict[str, Result]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tools:
-    """What the wire must not change: the calls as they were scored."""
-
-    passed: bool
-    tools_ok: bool
-    args_ok: bool
-    f1_strict: float
-    argument_accuracy: float | None
+Runs = Mapping[str, Held]
 
 
 def main() -> int:
@@ -48,18 +35,18 @@ def main() -> int:
     items = _items(asked.first)
     least = len(items) if asked.alike is None else asked.alike
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        expected: dict[int, Runs] = {}
+        expected: dict[str, Runs] = {}
         groups = [asked.agents] if asked.together else [[name] for name in asked.agents]
         alike = []
         for names in groups:
             agents = {name: stack.enter_context(double_process(name, SUITE / "travel.yaml")) for name in names}
             held = _hold(items, list(agents.values()), asked.pytest, Path(folder, names[0]))
             for name, agent in agents.items():
-                hz = next(iter(held[name].values())).agent.input_hz
-                if hz not in expected:
-                    expected[hz] = _local(items, hz, Path(folder))
+                reference = DOUBLES[name].reference
+                if reference not in expected:
+                    expected[reference] = _reference(items, reference, Path(folder, f"reference_{len(expected)}"))
                 alone = None if asked.together else Path(folder, f"{name}_alone")
-                alike.append(_compared(name, agent, items, expected[hz], held[name], alone))
+                alike.append(_compared(name, agent, items, expected[reference], held[name], alone))
     return 0 if min(alike) >= least else 1
 
 
@@ -90,29 +77,56 @@ def _items(first: int | None) -> list[str]:
     return found[::step][:first]
 
 
-def _local(items: Sequence[str], hz: int, folder: Path) -> Runs:
-    found = _hold(items, [f"local,input_hz={hz}"], [], folder / f"local_{hz}")["local"]
-    passed = sum(result.outcome == "passed" for result in found.values())
-    print(f"\n{len(items)} items; local itself, sent {hz} Hz, passes {passed}")
+def _reference(items: Sequence[str], agent: str, folder: Path) -> Runs:
+    (found,) = _hold(items, [agent], [], folder).values()
+    print(f"\n{len(items)} items; {agent} passes {sum(held.passed for held in found.values())}")
     return found
 
 
 def _compared(name: str, agent: str, items: Sequence[str], expected: Runs, held: Runs, alone_in: Path | None) -> int:
     """Print what differs; how many items have the same scores of tools. Late ones are held again alone, where told."""
-    other = [node for node in items if _tools(expected[_id(node)]) != _tools(held.get(_id(node)))]
-    later = [s for s in (_later(expected, held, node) for node in items) if s is not None]
-    print(f"\n{name}: {len(items) - len(other)} of {len(items)} items with the same scores of tools")
-    if later:
-        print(f"  first response later by {1000 * median(later):.0f} ms in the middle, {1000 * max(later):.0f} at most")
-    for node in other:
-        print(f"  {_id(node)}: {_tools(expected[_id(node)])} became {_tools(held.get(_id(node)))}")
-    late = [node for node in items if abs(_later(expected, held, node) or 0.0) > CLOSE_S]
-    if late and alone_in is not None:
-        alone = _hold(late, [agent], [], alone_in)[name]
-        for node in late:
-            again = _later(expected, alone, node)
-            print(f"  {_id(node)}: {_ms(_later(expected, held, node))} later; alone {_ms(again)}")
-    return len(items) - len(other)
+    ids = [_id(node) for node in items]
+    other = [item_id for item_id in ids if expected[item_id].tools != held[item_id].tools]
+    print(f"\n{name}: {len(ids) - len(other)} of {len(ids)} items with the same scores of tools")
+    for item_id in other:
+        before, after = expected[item_id], held[item_id]
+        print(f"  {item_id}: {before.tools} became {after.tools}")
+        same = before.heard == after.heard
+        print(f"    heard the same: {after.heard}" if same else f"    heard {before.heard}\n    then  {after.heard}")
+    _print_lateness(agent, items, expected, held, alone_in)
+    return len(ids) - len(other)
+
+
+def _print_lateness(agent: str, items: Sequence[str], expected: Runs, held: Runs, alone_in: Path | None) -> None:
+    """By how much first responses differ, and each that is over 70 ms away, with what it waited for."""
+    later = {_id(node): held[_id(node)].later_s(expected[_id(node)]) for node in items}
+    measured = [seconds for seconds in later.values() if seconds is not None]
+    if not measured:
+        return
+    print(f"  first response later by {_ms(median(measured))} in the middle, {_ms(max(measured))} at most")
+    far = [node for node in items if abs(later[_id(node)] or 0.0) > CLOSE_S]
+    print(f"  {len(far)} of {len(measured)} over {_ms(CLOSE_S)}:")
+    left = [node for node in far if not _waited(held[_id(node)], expected[_id(node)])]
+    for node in far:
+        if node not in left:
+            print(f"    {_id(node)}: {_split(held[_id(node)], expected[_id(node)])}")
+    alone = _hold(left, [agent], [], alone_in)[parse_agents([agent])[0].name] if left and alone_in else {}
+    for node in left:
+        again = f"; alone {_split(alone[_id(node)], expected[_id(node)])}" if alone else ""
+        print(f"    {_id(node)}: {_split(held[_id(node)], expected[_id(node)])}{again}")
+
+
+def _waited(held: Held, expected: Held) -> bool:
+    """Whether all but 70 ms is the wait of results for the end of the response that had asked for them."""
+    later = held.later_s(expected)
+    return later is not None and abs(later - (held.results_waited_s - expected.results_waited_s)) <= CLOSE_S
+
+
+def _split(held: Held, expected: Held) -> str:
+    later, waited = held.later_s(expected), held.results_waited_s - expected.results_waited_s
+    if later is None:
+        return "unmeasured"
+    return f"{_ms(later)} = {_ms(waited)} of results' waits for the response's end, {_ms(later - waited)} else"
 
 
 def _hold(items: Sequence[str], agents: Sequence[str], how: Sequence[str], reports: Path) -> dict[str, Runs]:
@@ -121,40 +135,19 @@ def _hold(items: Sequence[str], agents: Sequence[str], how: Sequence[str], repor
     chosen = ["suites/fdb3", "-k", " or ".join(map(_id, items))] if agents[1:] else items
     measure_pytest(ROOT, *chosen, *asked, f"--voicebench-reports={reports}", *(how or ["-n", "0"]))
     run = reports / (reports / "latest").read_text(encoding="utf-8").strip()
-    names = {spec.label: spec.name for spec in parse_agents(agents)}
-    found: dict[str, Runs] = {name: {} for name in names.values()}
-    for result in read_results(run).results:
-        label, _, item_id = result.item_id.partition("-") if agents[1:] else (next(iter(names)), "", result.item_id)
-        found[names[label]][item_id] = result
-    return found
+    found = read_held(run)
+    specs = parse_agents(agents)
+    if not agents[1:]:
+        return {specs[0].name: found}
+    return {spec.name: {_id(node): found[f"{spec.label}-{_id(node)}"] for node in items} for spec in specs}
 
 
 def _id(node: str) -> str:
     return node.rpartition("[")[2].rstrip("]")
 
 
-def _tools(result: Result | None) -> Tools | str:
-    if result is None or result.scorecard is None:
-        return "nothing" if result is None else f"{result.outcome} ({result.error_kind}: {result.cause})"
-    card = result.scorecard
-    return Tools(
-        passed=card.passed,
-        tools_ok=card.tools_ok,
-        args_ok=card.args_ok,
-        f1_strict=card.f1_strict,
-        argument_accuracy=card.argument_accuracy,
-    )
-
-
-def _later(expected: dict[str, Result], held: dict[str, Result], node: str) -> float | None:
-    """Seconds by which the first response came later over the wire; None where either has none."""
-    cards = [runs[_id(node)].scorecard if _id(node) in runs else None for runs in (expected, held)]
-    before, after = (card.times.first_response_latency_s if card else None for card in cards)
-    return None if before is None or after is None else after - before
-
-
-def _ms(seconds: float | None) -> str:
-    return "unmeasured" if seconds is None else f"{1000 * seconds:+.0f} ms"
+def _ms(seconds: float) -> str:
+    return f"{1000 * seconds:.0f} ms"
 
 
 if __name__ == "__main__":

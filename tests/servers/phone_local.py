@@ -16,8 +16,8 @@ from pytest_voicebench.audio import Audio, StreamResampler
 class PhoneLocal:
     """What the user says goes through 8 kHz mu-law; all else is as it is."""
 
-    def __init__(self) -> None:
-        self.inner = LocalAgent()
+    def __init__(self, **settings: object) -> None:
+        self.inner = LocalAgent(**settings)
         self.info = replace(self.inner.info, name="phone_local", input_hz=RATE_HZ)
 
     @asynccontextmanager
@@ -42,5 +42,5 @@ class Telephone:
             await self.line.send(Audio(samples=block, rate_hz=self.rate_hz))
 
 
-def build() -> PhoneLocal:
-    return PhoneLocal()
+def build(**settings: object) -> PhoneLocal:
+    return PhoneLocal(**settings)

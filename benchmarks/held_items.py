@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_voicebench.conversation import Conversation, to_seconds
-from pytest_voicebench.conversation_files import load_conversation
+from pytest_voicebench.conversation_files import load_conversation, load_events
 from pytest_voicebench.result import Result
 from pytest_voicebench.result_files import read_results
+
+SERVICES = ("audio.transcriptions", "chat.completions", "audio.speech")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,19 +30,30 @@ class Tools:
 class Held:
     """One item. `tools` is the reason where there is no score. `heard` is the user's words as the agent took them.
 
-    `results_waited_s`: how long, before the first response, results of tools lay ready until the adapter might give
-    them back, which is when the response that asked for them has ended. `latency_s` is None without a response.
+    `results_s`: how long, before the first response, results of tools lay ready until the adapter might give them back,
+    which is when the response that asked for them has ended. `services_s`: how long, between the user's end and the
+    first response, requests to services were without an answer; `charged_s`: what `local` is charged for the same,
+    which is hearing and thinking. `latency_s` is None without a response.
     """
 
     tools: Tools | str
-    latency_s: float | None
-    results_waited_s: float
-    heard: str
+    latency_s: float | None = None
+    results_s: float = 0.0
+    services_s: float = 0.0
+    charged_s: float = 0.0
+    heard: str = ""
 
     @property
     def passed(self) -> bool:
         """Whether the item passed."""
         return isinstance(self.tools, Tools) and self.tools.passed
+
+    def waited_s(self, expected: Held) -> dict[str, float]:
+        """What explains a later response, in seconds, by what it is."""
+        waits = {"of results' waits for the end of a response": self.results_s - expected.results_s}
+        if self.services_s:
+            waits["of services beyond what local is charged"] = self.services_s - expected.charged_s
+        return waits
 
     def later_s(self, expected: Held) -> float | None:
         """Seconds by which the first response came later than expected; None where either has none."""
@@ -56,8 +71,8 @@ def _held(result: Result, folder: Path) -> Held:
     card = result.scorecard
     if card is None:
         reason = f"{result.outcome} ({result.error_kind}: {result.cause})"
-        return Held(tools=reason, latency_s=None, results_waited_s=0.0, heard="")
-    conversation = load_conversation(folder)
+        return Held(tools=reason)
+    conversation, times = load_conversation(folder), card.times
     return Held(
         tools=Tools(
             passed=card.passed,
@@ -66,23 +81,50 @@ def _held(result: Result, folder: Path) -> Held:
             f1_strict=card.f1_strict,
             argument_accuracy=card.argument_accuracy,
         ),
-        latency_s=card.times.first_response_latency_s,
-        results_waited_s=_results_waited_s(conversation),
+        latency_s=times.first_response_latency_s,
+        results_s=_union_s(_results(conversation), 0.0, times.reply_start_s),
+        services_s=_union_s(_requests(folder), times.user_end_s, times.reply_start_s),
+        charged_s=_charged_s(conversation),
         heard=" / ".join(said.text for said in conversation.transcripts if said.speaker == "user"),
     )
 
 
-def _results_waited_s(conversation: Conversation) -> float:
-    """Calls that wait together wait once."""
-    speech = conversation.agent_speech or ()
-    first = min((span.start_ticks for span in speech), default=conversation.duration_ticks)
-    waits = sorted(
-        (call.finished_ticks, call.answered_ticks)
+def _results(conversation: Conversation) -> list[tuple[float, float]]:
+    """From when a tool had answered to when the agent was told."""
+    return [
+        (to_seconds(call.finished_ticks), to_seconds(call.answered_ticks))
         for call in conversation.calls
-        if call.finished_ticks is not None and call.answered_ticks is not None and call.answered_ticks <= first
-    )
-    waited = until = 0
-    for start, end in waits:
-        waited += max(0, end - max(start, until))
-        until = max(until, end)
-    return to_seconds(waited)
+        if call.finished_ticks is not None and call.answered_ticks is not None
+    ]
+
+
+def _requests(folder: Path) -> list[tuple[float, float]]:
+    """From each request over HTTP to the first of its answer: one is open at a time until the agent speaks."""
+    found: list[tuple[float, float]] = []
+    sent_s = None
+    for line in load_events(folder):
+        event = json.loads(line)
+        kind = event["event"].get("type") if isinstance(event["event"], dict) else None
+        if event["way"] == "sent" and kind in SERVICES:
+            sent_s = event["at_s"]
+        elif event["way"] == "received" and sent_s is not None:
+            found.append((sent_s, event["at_s"]))
+            sent_s = None
+    return found
+
+
+def _charged_s(conversation: Conversation) -> float:
+    settings, heard_s = conversation.agent.settings, conversation.usage.get("recognized_s", 0.0)
+    return float(settings.get("cost_hear_s") or 0) * heard_s + float(settings.get("cost_think_s") or 0)
+
+
+def _union_s(spans: Iterable[tuple[float, float]], begin_s: float | None, end_s: float | None) -> float:
+    """How much of the time between is covered by spans; 0 where there is no between."""
+    covered, until_s = 0.0, begin_s
+    if until_s is None or end_s is None:
+        return covered
+    for start_s, stop_s in sorted(spans):
+        stop_s = min(stop_s, end_s)
+        covered += max(0.0, stop_s - max(start_s, until_s))
+        until_s = max(until_s, stop_s)
+    return covered

@@ -105,28 +105,26 @@ def _print_lateness(agent: str, items: Sequence[str], expected: Runs, held: Runs
         return
     print(f"  first response later by {_ms(median(measured))} in the middle, {_ms(max(measured))} at most")
     far = [node for node in items if abs(later[_id(node)] or 0.0) > CLOSE_S]
-    print(f"  {len(far)} of {len(measured)} over {_ms(CLOSE_S)}:")
-    left = [node for node in far if not _waited(held[_id(node)], expected[_id(node)])]
-    for node in far:
-        if node not in left:
-            print(f"    {_id(node)}: {_split(held[_id(node)], expected[_id(node)])}")
+    left = [node for node in far if abs(_rest_s(held[_id(node)], expected[_id(node)]) or 0.0) > CLOSE_S]
+    print(f"  {len(far)} of {len(measured)} over {_ms(CLOSE_S)}, {len(left)} of them not for what they waited for")
     alone = _hold(left, [agent], [], alone_in)[parse_agents([agent])[0].name] if left and alone_in else {}
-    for node in left:
-        again = f"; alone {_split(alone[_id(node)], expected[_id(node)])}" if alone else ""
+    for node in far:
+        again = f"; alone {_split(alone[_id(node)], expected[_id(node)])}" if _id(node) in alone else ""
         print(f"    {_id(node)}: {_split(held[_id(node)], expected[_id(node)])}{again}")
 
 
-def _waited(held: Held, expected: Held) -> bool:
-    """Whether all but 70 ms is the wait of results for the end of the response that had asked for them."""
+def _rest_s(held: Held, expected: Held) -> float | None:
+    """By how much a response came later than what it waited for explains."""
     later = held.later_s(expected)
-    return later is not None and abs(later - (held.results_waited_s - expected.results_waited_s)) <= CLOSE_S
+    return None if later is None else later - sum(held.waited_s(expected).values())
 
 
 def _split(held: Held, expected: Held) -> str:
-    later, waited = held.later_s(expected), held.results_waited_s - expected.results_waited_s
-    if later is None:
+    later, rest = held.later_s(expected), _rest_s(held, expected)
+    if later is None or rest is None:
         return "unmeasured"
-    return f"{_ms(later)} = {_ms(waited)} of results' waits for the response's end, {_ms(later - waited)} else"
+    waits = [f"{_ms(seconds)} {what}" for what, seconds in held.waited_s(expected).items() if round(seconds, 3)]
+    return f"{_ms(later)} = {', '.join(waits)}, {_ms(rest)} else" if waits else _ms(later)
 
 
 def _hold(items: Sequence[str], agents: Sequence[str], how: Sequence[str], reports: Path) -> dict[str, Runs]:

@@ -73,6 +73,7 @@ def _held(result: Result, folder: Path) -> Held:
         reason = f"{result.outcome} ({result.error_kind}: {result.cause})"
         return Held(tools=reason)
     conversation, times = load_conversation(folder), card.times
+    sound_s = _first_sound_s(conversation, times.user_end_s)
     return Held(
         tools=Tools(
             passed=card.passed,
@@ -82,11 +83,16 @@ def _held(result: Result, folder: Path) -> Held:
             argument_accuracy=card.argument_accuracy,
         ),
         latency_s=times.first_response_latency_s,
-        results_s=_union_s(_results(conversation), 0.0, times.reply_start_s),
-        services_s=_union_s(_requests(folder), times.user_end_s, times.reply_start_s),
+        results_s=_union_s(_results(conversation), 0.0, sound_s),
+        services_s=_union_s(_requests(folder), times.user_end_s, sound_s),
         charged_s=_charged_s(conversation),
         heard=" / ".join(said.text for said in conversation.transcripts if said.speaker == "user"),
     )
+
+
+def _first_sound_s(conversation: Conversation, after_s: float | None) -> float | None:
+    arrived = (to_seconds(chunk.received_ticks) for chunk in conversation.chunks)
+    return None if after_s is None else min((s for s in arrived if s > after_s), default=None)
 
 
 def _results(conversation: Conversation) -> list[tuple[float, float]]:
@@ -99,17 +105,27 @@ def _results(conversation: Conversation) -> list[tuple[float, float]]:
 
 
 def _requests(folder: Path) -> list[tuple[float, float]]:
-    """From each request over HTTP to the first of its answer: one is open at a time until the agent speaks."""
+    """From each request over HTTP to the first of its answer; a stream's later pieces are no answer to the next.
+
+    An adapter's own voice is at work from the last of an answer until it notes what it spoke.
+    """
     found: list[tuple[float, float]] = []
-    sent_s = None
+    open_s: dict[str, float] = {}
+    written_s = 0.0
     for line in load_events(folder):
-        event = json.loads(line)
-        kind = event["event"].get("type") if isinstance(event["event"], dict) else None
-        if event["way"] == "sent" and kind in SERVICES:
-            sent_s = event["at_s"]
-        elif event["way"] == "received" and sent_s is not None:
-            found.append((sent_s, event["at_s"]))
-            sent_s = None
+        told = json.loads(line)
+        event = told["event"]
+        if isinstance(event, str):
+            if " spoke " in event:
+                found.append((written_s, told["at_s"]))
+            continue
+        kind = "chat.completions" if "choices" in event else event.get("type")
+        if told["way"] == "sent" and kind in SERVICES:
+            open_s[kind] = told["at_s"]
+        elif told["way"] == "received":
+            written_s = told["at_s"]
+            if kind in open_s:
+                found.append((open_s.pop(kind), written_s))
     return found
 
 

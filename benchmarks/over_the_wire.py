@@ -41,12 +41,12 @@ def main() -> int:
         for names in groups:
             agents = {name: stack.enter_context(double_process(name, SUITE / "travel.yaml")) for name in names}
             held = _hold(items, list(agents.values()), asked.pytest, Path(folder, names[0]))
-            for name, agent in agents.items():
+            for name in names:
                 reference = DOUBLES[name].reference
                 if reference not in expected:
                     expected[reference] = _reference(items, reference, Path(folder, f"reference_{len(expected)}"))
                 alone = None if asked.together else Path(folder, f"{name}_alone")
-                alike.append(_compared(name, agent, items, expected[reference], held[name], alone))
+                alike.append(_compared(name, items, expected[reference], held[name], alone))
     return 0 if min(alike) >= least else 1
 
 
@@ -83,7 +83,7 @@ def _reference(items: Sequence[str], agent: str, folder: Path) -> Runs:
     return found
 
 
-def _compared(name: str, agent: str, items: Sequence[str], expected: Runs, held: Runs, alone_in: Path | None) -> int:
+def _compared(name: str, items: Sequence[str], expected: Runs, held: Runs, alone_in: Path | None) -> int:
     """Print what differs; how many items have the same scores of tools. Late ones are held again alone, where told."""
     ids = [_id(node) for node in items]
     other = [item_id for item_id in ids if expected[item_id].tools != held[item_id].tools]
@@ -93,11 +93,11 @@ def _compared(name: str, agent: str, items: Sequence[str], expected: Runs, held:
         print(f"  {item_id}: {before.tools} became {after.tools}")
         same = before.heard == after.heard
         print(f"    heard the same: {after.heard}" if same else f"    heard {before.heard}\n    then  {after.heard}")
-    _print_lateness(agent, items, expected, held, alone_in)
+    _print_lateness(name, items, expected, held, alone_in)
     return len(ids) - len(other)
 
 
-def _print_lateness(agent: str, items: Sequence[str], expected: Runs, held: Runs, alone_in: Path | None) -> None:
+def _print_lateness(name: str, items: Sequence[str], expected: Runs, held: Runs, alone_in: Path | None) -> None:
     """By how much first responses differ, and each that is over 70 ms away, with what it waited for."""
     later = {_id(node): held[_id(node)].later_s(expected[_id(node)]) for node in items}
     measured = [seconds for seconds in later.values() if seconds is not None]
@@ -107,10 +107,17 @@ def _print_lateness(agent: str, items: Sequence[str], expected: Runs, held: Runs
     far = [node for node in items if abs(later[_id(node)] or 0.0) > CLOSE_S]
     left = [node for node in far if abs(_rest_s(held[_id(node)], expected[_id(node)]) or 0.0) > CLOSE_S]
     print(f"  {len(far)} of {len(measured)} over {_ms(CLOSE_S)}, {len(left)} of them not for what they waited for")
-    alone = _hold(left, [agent], [], alone_in)[parse_agents([agent])[0].name] if left and alone_in else {}
+    alone = _alone(name, left, alone_in) if left and alone_in else {}
     for node in far:
         again = f"; alone {_split(alone[_id(node)], expected[_id(node)])}" if _id(node) in alone else ""
         print(f"    {_id(node)}: {_split(held[_id(node)], expected[_id(node)])}{again}")
+
+
+def _alone(name: str, items: Sequence[str], reports: Path) -> Runs:
+    """Items held one after the other, with a double that has heard nothing before."""
+    with double_process(name, SUITE / "travel.yaml") as agent:
+        (found,) = _hold(items, [agent], [], reports).values()
+    return found
 
 
 def _rest_s(held: Held, expected: Held) -> float | None:

@@ -33,6 +33,9 @@ from tests.turn_stage import (
     chats,
 )
 
+GREETED = ["models"] * 4
+"""Before the conversation: whether anybody is there, and then a connection for each service."""
+
 
 def trouble(endpoint, kind="status", **more):
     suite = {"settle_s": 8.0} if kind == "stall" else {}  # the stall is noticed before the conversation settles
@@ -70,6 +73,7 @@ CASES = {
         steps=(("turn",), stage.Step(kind="wait", seconds=1.2), ("more",)),
     ),
     "patient": Case(script=chats(Chat("Here it is at last.")), steps=(stage.Step(kind="wait", seconds=6.5), ("turn",))),
+    "writes_slowly": Case(script=chats(LONG, writing_s=0.05)),
     "nothing_heard": Case(script=chats(Chat("Never said."), heard=[" "]), suite=LIMIT),
     "never_stops_calling": Case(script=chats(Chat("", [SEARCH])), suite={"max_duration_s": 20.0}),
     "too_long": Case(script=chats(Chat("Here it is, and then", finish="length"))),
@@ -261,8 +265,15 @@ def test_speech_that_goes_on_while_it_is_written_down_is_written_down_together(h
 
 def test_a_connection_outlives_the_pauses_of_a_conversation(held):
     assert held["patient"].told() == []
-    assert [s.endpoint for s in held["patient"].double.seen] == ["models", "transcriptions", "chat", "speech"]
-    assert held["patient"].double.connections == 1
+    assert [s.endpoint for s in held["patient"].double.seen] == [*GREETED, "transcriptions", "chat", "speech"]
+    assert held["patient"].double.opened_by == ["models"] * 3
+
+
+@pytest.mark.parametrize("name", ["whole", "two_calls", "patient", "writes_slowly"])
+def test_no_turn_waits_for_a_connection_to_be_opened(held, name):
+    """A sentence is spoken while the model still writes the next one."""
+    assert held[name].told() == []
+    assert held[name].double.opened_by == ["models"] * 3
 
 
 def test_what_is_no_speech_to_the_service_is_not_answered(held):

@@ -78,6 +78,7 @@ class Script:
     no_models: bool = False  # a server without that endpoint
     letters: int = 7  # characters of text or arguments in a piece of a chat answer
     pace: float = 0.0  # seconds a piece of sound waits, for each second of it
+    writing_s: float = 0.0  # seconds a piece of a text waits
     odd: bool = False  # pieces of sound end in the middle of a sample
     no_index: bool = False  # tool calls without `index`, as some servers send them
     same_ids: bool = False  # every call has the id call_0

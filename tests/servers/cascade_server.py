@@ -57,12 +57,13 @@ class Seen:
 
 @dataclass(kw_only=True)
 class Double:
-    """A running double. `seen` are the requests in order of arrival, `broken` those whose client went away."""
+    """A running double. `seen` are the requests in order of arrival, `broken` those whose client went away,
+    `opened_by` those that were the first of their connections."""
 
     script: Script = field(default_factory=Script)
     seen: list[Seen] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
-    connections: int = 0
+    opened_by: list[str] = field(default_factory=list)
     port: int = 0
 
     @property
@@ -80,9 +81,12 @@ class Double:
 
     async def talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection, until it is closed by its client, by the script, or with the double."""
-        self.connections += 1
+        first = True
         try:
             while (request := await _read(reader)) is not None:
+                if first:
+                    self.opened_by.append(PATHS.get(request[0], ""))
+                    first = False
                 await _Exchange(self, writer, request[1]).handle(*request)
         except _NoRequest:
             writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
@@ -217,6 +221,8 @@ class _Exchange:
                 return
             if script.pace and asks_for_sound(seen.body):
                 await asyncio.sleep(script.pace * PIECE_S)
+            elif script.writing_s:
+                await asyncio.sleep(script.writing_s)
             await self._piece(f"data: {json.dumps(chunk)}\n\n".encode())
         await self._piece(b"data: [DONE]\n\n")
         await self._end()

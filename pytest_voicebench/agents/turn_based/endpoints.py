@@ -49,8 +49,8 @@ class Endpoint:
     """An open client of one service."""
 
     def __init__(self, service: Service, sdk: AsyncOpenAI, log: WireLog, limit_s: float) -> None:
+        self.sdk = sdk
         self._service = service
-        self._sdk = sdk
         self._log = log
         self._limit_s = limit_s
 
@@ -64,7 +64,7 @@ class Endpoint:
         try:
             with self._failing():
                 async with asyncio.timeout(self._limit_s):
-                    await self._sdk.models.with_raw_response.list()
+                    await self.sdk.models.with_raw_response.list()
         except Unreachable as refused:
             cause = refused.__cause__
             if not isinstance(cause, openai.APIStatusError) or cause.status_code in (429, *range(500, 600)):
@@ -78,7 +78,7 @@ class Endpoint:
         self._log.sent({"type": "audio.transcriptions", **options, "file": f"<{len(wav)} bytes>"})
         with self._failing():
             async with asyncio.timeout(self._limit_s):
-                heard: Any = await self._sdk.audio.transcriptions.create(
+                heard: Any = await self.sdk.audio.transcriptions.create(
                     file=("speech.wav", wav, "audio/wav"), response_format="json", **options
                 )
             if not isinstance(getattr(heard, "text", None), str):
@@ -108,7 +108,7 @@ class Endpoint:
 
     async def _streamed(self, asked: dict[str, Json]) -> AsyncGenerator[dict[str, Json], None]:
         async with asyncio.timeout(self._limit_s):
-            stream: Any = await self._sdk.chat.completions.create(
+            stream: Any = await self.sdk.chat.completions.create(
                 stream=True, stream_options={"include_usage": True}, **asked
             )
         async with stream:
@@ -117,7 +117,7 @@ class Endpoint:
 
     async def _whole(self, asked: dict[str, Json]) -> AsyncGenerator[dict[str, Json], None]:
         async with asyncio.timeout(self._limit_s):
-            completion: Any = await self._sdk.chat.completions.create(**asked)
+            completion: Any = await self.sdk.chat.completions.create(**asked)
         if not callable(getattr(completion, "to_dict", None)):
             raise Unreachable("rejected", f"{self._where}: the answer is no completion")
         yield _plain(completion)
@@ -126,7 +126,7 @@ class Endpoint:
         """The text as 24 kHz PCM, piece by piece as it comes. Raises Unreachable."""
         asked = {"model": self._service.model, "input": text, **self._service.options, "response_format": "pcm"}
         self._log.sent({"type": "audio.speech", **asked})
-        total, speech = 0, self._sdk.audio.speech.with_streaming_response
+        total, speech = 0, self.sdk.audio.speech.with_streaming_response
         try:
             with self._failing():
                 async with AsyncExitStack() as stack:
@@ -194,23 +194,36 @@ def _plain(thing: Any) -> dict[str, Json]:
 async def open_endpoints(services: Sequence[Service], log: WireLog, limit_s: float) -> AsyncIterator[list[Endpoint]]:
     """Clients of the services, connected; closed in the end. Raises Unreachable.
 
-    No proxy, no redirect, no retry: what is measured is the service, once. Services at one address share a client.
+    No proxy, no redirect, no retry: what is measured is the service, once. Services at one address share a client,
+    with a connection for each of them: while a model still writes, its first sentence is spoken.
     """
     await asyncio.to_thread(_load)
-    clients: dict[tuple[str, str], Any] = {}
+    clients: dict[tuple[str, str], list[Endpoint]] = {}
     async with AsyncExitStack() as stack:
         found = []
         for service in services:
             log.hide(service.secret)
             key = service.secret.reveal() if service.secret else _NO_KEY
-            new = (service.url, key) not in clients
-            if new:
-                sdk = _client(service.url, key, limit_s)
-                clients[service.url, key] = await stack.enter_async_context(sdk)
-            found.append(Endpoint(service, clients[service.url, key], log, limit_s))
-            if new:
-                await found[-1].greet()
+            sharing = clients.setdefault((service.url, key), [])
+            sdk = sharing[0].sdk if sharing else await stack.enter_async_context(_client(service.url, key, limit_s))
+            found.append(Endpoint(service, sdk, log, limit_s))
+            sharing.append(found[-1])
+        for sharing in clients.values():
+            await _greet(sharing)
         yield found
+
+
+async def _greet(sharing: Sequence[Endpoint]) -> None:
+    """Let a client hold so many connections as it has services. Raises Unreachable.
+
+    The first request learns whether there is anything; the others open connections, since they are made at once.
+    """
+    await sharing[0].greet()
+    if len(sharing) > 1:
+        greeted = await asyncio.gather(*(endpoint.greet() for endpoint in sharing), return_exceptions=True)
+        for failed in greeted:
+            if failed is not None:
+                raise failed
 
 
 @functools.cache

@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from pytest_voicebench.agent_side import AgentSide, is_our_cancelling, named
-from pytest_voicebench.agents.checks import line_flaw
+from pytest_voicebench.agents.checks import line_flaw, usage_while_closing
 from pytest_voicebench.agents.gate import GateBroken, parted
 from pytest_voicebench.agents.protocol import Agent, AgentAbsent, Line, Setup
 from pytest_voicebench.agents.wire_log import WireLog
@@ -19,6 +19,7 @@ from pytest_voicebench.audio_files import AudioError
 from pytest_voicebench.clock import Clock, Ticker
 from pytest_voicebench.connecting import CONNECT_TIMEOUT_S, connected
 from pytest_voicebench.conversation import Conversation, Delivery, EndReason, Recording, to_seconds, to_ticks
+from pytest_voicebench.exchange import added
 from pytest_voicebench.playback import Listener, Loudspeaker
 from pytest_voicebench.scenario import Scenario, Step
 from pytest_voicebench.steps import StepView, steps_of
@@ -121,6 +122,7 @@ class _Duplex:
                 await self._send_in_time(line)
         finally:
             await self._hang_up(context)
+            self.side.usage = added(self.side.usage, usage_while_closing(line))
             if self.agent.info.clock == "wall":
                 self.session_s = round(now_s() - opened_s, 3)
 
@@ -218,6 +220,8 @@ class _Duplex:
             if not self.side.closed:
                 await self.side.guarded("send", line.send(Audio(samples=block, rate_hz=self.user.input_hz)))
                 self.sent_blocks += 1
+                if (gone := self.clock.now_ticks() - now) >= BLOCK_TICKS:  # nobody knows when in between it left
+                    self.lateness_ticks[-1] = gone
             if now % RATE_HZ == 0:
                 deadline.reschedule(loop.time() + STUCK_S)
                 if self.progress:

@@ -22,6 +22,7 @@ from pytest_voicebench.agents.protocol import (
 from pytest_voicebench.audio import BLOCK_TICKS, RATE_HZ, Audio, resample
 from pytest_voicebench.conversation import Word, to_seconds, to_ticks
 from pytest_voicebench.scenario import RoomTone, Step
+from pytest_voicebench.validity import blocks_were_late
 from tests import stage
 from tests.scripted import CLOSE, Scripted, ScriptedLine, sound
 from tests.stage import hold
@@ -694,3 +695,34 @@ def test_an_agent_may_say_how_long_it_takes_to_hang_up(tmp_path, own_s, problems
     if own_s is not None:
         agent.close_timeout_s = own_s
     assert len(hold(stage.scenario(tmp_path), agent).problems) == problems
+
+
+def test_what_a_line_learns_of_usage_while_it_closes_is_added_and_what_is_no_count_is_not(tmp_path):
+    class Counting(Scripted):
+        @asynccontextmanager
+        async def connect(self, setup):
+            line = ScriptedLine(self)
+            yield line
+            line.closing_usage = {"seconds": 1.5, "odd": "many", "nan": float("nan"), 4: 4}
+
+    talk = hold(stage.scenario(tmp_path), Counting([(6.0, Usage(counts={"seconds": 2.0, "tokens": 7}))]))
+    assert talk.usage == {"seconds": 3.5, "tokens": 7.0}
+
+
+def test_a_block_that_waited_in_send_left_as_late_as_send_was_over(tmp_path):
+    """As where a session moves to another connection: the last word may be in the very block that waited."""
+
+    class Moves(Scripted):
+        @asynccontextmanager
+        async def connect(self, setup):
+            yield MovingLine(self)
+
+    class MovingLine(ScriptedLine):
+        async def send(self, audio):
+            await super().send(audio)
+            if len(self.agent.sent) == 100:
+                await asyncio.sleep(0.11)
+
+    talk = hold(stage.scenario(tmp_path), Moves([(6.0, sound(1.0))]))
+    assert talk.delivery.late_max_s == pytest.approx(0.11)
+    assert blocks_were_late(talk)

@@ -292,6 +292,31 @@ def test_usage_is_flat():
     assert usage_counts(usage) == {"promptTokenCount": 100, "promptTextTokenCount": 60, "promptAudioTokenCount": 40}
 
 
+COUNTS = {"usageMetadata": {"totalTokenCount": 3}}
+DONE = {"serverContent": {"turnComplete": True}}
+
+
+@pytest.mark.parametrize(
+    ("messages", "untold"),
+    [
+        ([COUNTS], 0),
+        ([audio(), {**DONE, **COUNTS}], 0),
+        ([audio(), DONE, COUNTS], 0),
+        ([audio(), COUNTS, DONE], 0),
+        ([audio(), DONE], 1),
+        ([audio(), audio()], 1),
+        ([called("a"), COUNTS, audio(), COUNTS, DONE], 0),
+        ([called("a"), audio(), DONE, audio(), DONE, COUNTS], 1),
+        ([audio(), {"serverContent": {"interrupted": True}}, DONE, audio(), DONE], 2),
+        ([audio(), DONE, {"usageMetadata": {"trafficType": "ON_DEMAND"}}], 1),
+    ],
+)
+def test_turns_of_which_no_usage_comes_are_counted(messages, untold):
+    session = Session()
+    session.told(*messages)
+    assert session.unreported == ({"answers_without_usage": float(untold)} if untold else {})
+
+
 MESSAGES = [
     user("words"),
     agent("words"),

@@ -138,6 +138,17 @@ def test_usage_is_the_growth_of_the_sessions_count_and_the_tokens_of_tasks(held)
     assert usage["backend_total_tokens"] == 120
 
 
+def test_what_a_server_counts_only_when_the_session_closes_is_counted(held):
+    """The last update came with the last whole second; the rest is told with session.closed alone."""
+    talk = held["whole"].talk
+    rows = [json.loads(row) for row in talk.wire_events]
+    told = [r["event"] for r in rows if r["way"] == "received" and str(r["event"].get("type")).startswith("session.")]
+    (closed,) = [event["usage"]["seconds"] for event in told if event["type"] == "session.closed"]
+    updates = [event["usage"]["seconds"] for event in told if event["type"] == "session.usage.updated"]
+    assert talk.usage["live_seconds"] == pytest.approx(closed)
+    assert closed > max(updates)
+
+
 def test_who_is_spoken_to_stops_by_itself_and_nothing_is_cleared(held):
     talk = held["barge_in"].talk
     assert (held["barge_in"].told(), talk.clears_ticks) == ([], ())

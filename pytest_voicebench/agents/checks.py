@@ -36,6 +36,13 @@ def line_flaw(line: object) -> str | None:
     return None
 
 
+def usage_while_closing(line: Any) -> dict[str, float]:
+    """`closing_usage` of a line, where it has one that counts; what is no finite number is left out."""
+    told = getattr(line, "closing_usage", None)
+    counts = told.items() if isinstance(told, dict) else ()
+    return {name: value for name, value in counts if isinstance(name, str) and is_count(value)}
+
+
 def event_flaw(event: Any) -> str | None:
     """What is wrong with an event that receive() gave, or None."""
     if not isinstance(event, _EVENTS):

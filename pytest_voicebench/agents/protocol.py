@@ -190,6 +190,7 @@ class Line(Protocol):
 
     It may have a number `arrived_s`: when what the latest event is made of reached this machine, by the loop's clock.
     Without one, and where it is None, an event happens when it is received, even if that had to wait for other work.
+    It may have a dict `closing_usage`: what `Usage` would have told, learnt only when the line was closed.
     """
 
     async def send(self, audio: Audio) -> None:

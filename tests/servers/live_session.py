@@ -184,7 +184,7 @@ class LiveSession(Session):
         await self.send("session.thinking.appended", client_event_id=event.get("event_id"))
 
     async def on_session_close(self, event) -> None:
-        usage = {"seconds": float(self.heard_samples // RATE_HZ)}
+        usage = {"seconds": self.heard_samples / RATE_HZ}  # of which the last update told only whole ones
         await self.send("session.closed", reason="close_requested", session=self.session(), usage=usage)
         await self.socket.close()
 

@@ -72,6 +72,11 @@ class LiveLine:
         """When what the latest event is made of arrived."""
         return self._read.arrived_s
 
+    @property
+    def closing_usage(self) -> dict[str, float]:
+        """How many turns have had no usage until the end."""
+        return self._state.unreported
+
     async def send(self, audio: Audio) -> None:
         """One block of 16 kHz PCM."""
         pcm = base64.b64encode(audio.samples.astype("<i2", copy=False).tobytes()).decode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pytest_voicebench.agents.gemini_live.models import Calling
@@ -12,6 +13,7 @@ from pytest_voicebench.agents.gemini_live.turns import AgentTurns, UserTurns
 from pytest_voicebench.agents.gemini_live.usage import usage_counts
 from pytest_voicebench.agents.play_head import PlayHead
 from pytest_voicebench.agents.protocol import (
+    UNREPORTED,
     AgentAudio,
     AgentEvent,
     Fault,
@@ -26,6 +28,31 @@ from pytest_voicebench.agents.reading import NotAudio, part, parts, text
 
 Json = Any
 Event = dict[str, Json]
+
+
+@dataclass(slots=True)
+class _Unpriced:
+    """Counts turns without usage. It may come with a turn's end, before or after it; all of one turn are one."""
+
+    turns: int = 0
+    _in_turn: bool = False
+    _is_told: bool = True
+
+    def began(self) -> None:
+        """The agent says or calls something: a new turn, unless one goes on."""
+        if not self._in_turn:
+            self._in_turn, self._is_told = True, False
+            self.turns += 1
+
+    def told(self) -> None:
+        """Usage came: that of the latest turn."""
+        if not self._is_told:
+            self._is_told = True
+            self.turns -= 1
+
+    def over(self) -> None:
+        """The turn is complete."""
+        self._in_turn = False
 
 
 class SessionState:
@@ -46,6 +73,7 @@ class SessionState:
         self._waiting: dict[str, bool] = {}  # calls without an answer; whether they have an id of the server's
         self._told: list[tuple[str, str, Json]] = []  # all calls that were not taken back
         self._generating = False
+        self._unpriced = _Unpriced()
         self._cut = False  # interrupted, and the turn not yet complete
         self._user_waits = False
         self._handle_is_fresh = False
@@ -62,6 +90,11 @@ class SessionState:
         """Whether all that was said and done is in the handle: the user waits for nothing, nor does the agent."""
         return self.idle and self._handle_is_fresh and not self._user_waits
 
+    @property
+    def unreported(self) -> dict[str, float]:
+        """The turns that were begun, and of which no usage has come; empty where there are none."""
+        return {UNREPORTED: float(self._unpriced.turns)} if self._unpriced.turns else {}
+
     def take(self, raw: Event) -> list[AgentEvent]:
         """What a message means; what is unknown in it means nothing."""
         event = camel_cased(raw)
@@ -75,6 +108,7 @@ class SessionState:
         if "toolCallCancellation" in event:
             found += self._cancelled(part(event, "toolCallCancellation").get("ids"))
         if counts := usage_counts(part(event, "usageMetadata")):
+            self._unpriced.told()
             found.append(Usage(counts=counts))
         if "sessionResumptionUpdate" in event:
             self._resumption(part(event, "sessionResumptionUpdate"))
@@ -141,6 +175,7 @@ class SessionState:
 
     def _began(self) -> None:
         self._generating = True
+        self._unpriced.began()
         self._user_waits = self._handle_is_fresh = False
         self._user.reply_began()
 
@@ -157,6 +192,7 @@ class SessionState:
             self._user.turn_over()
             self._user_waits = False
         self._cut = self._generating = False
+        self._unpriced.over()
         return [TurnEnd()]
 
     def _called(self, calls: list[Event]) -> list[AgentEvent]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from pytest_voicebench.agents.briefing import briefing, function_tools
 from pytest_voicebench.agents.credentials import Secret, Unrevealing, find_key, need_key
 from pytest_voicebench.agents.openai_live.state import LiveState
 from pytest_voicebench.agents.openai_realtime.line import RealtimeLine
-from pytest_voicebench.agents.protocol import Line, Setup
+from pytest_voicebench.agents.protocol import Line, Setup, Usage
 from pytest_voicebench.agents.refusals import Unreachable
 from pytest_voicebench.agents.wire import (
     AUDIO,
@@ -109,10 +110,12 @@ class GptLive(Unrevealing):
         headers = {"Authorization": f"Bearer {self._secret.reveal()}"} if self._secret else {}
         async with open_wire(self.url, log=log, headers=headers, secret=self._secret) as wire:
             await self._start(wire, setup)
+            state = LiveState(now_s=wire.now_s)
+            line = RealtimeLine(wire, state, frame=_APPEND)
             try:
-                yield RealtimeLine(wire, LiveState(now_s=wire.now_s), frame=_APPEND)
+                yield line
             finally:
-                await _close(wire)
+                line.closing_usage = await _close(wire, state)
 
     async def _start(self, wire: Wire, setup: Setup) -> None:
         """Ask for the session; the server says nothing before it. Raises Unreachable."""
@@ -146,10 +149,21 @@ class GptLive(Unrevealing):
         }
 
 
-async def _close(wire: Wire) -> None:
-    """Ask for the end, and wait a little for its confirmation: without it nothing is final on the server."""
-    if not await wire.farewell({"type": "session.close"}):
-        return
-    with suppress(TimeoutError, Unreachable):
-        async with asyncio.timeout(CLOSE_TIMEOUT_S):
-            await wire.wait_for(lambda e: e.get("type") == "session.closed", "session.closed")
+async def _close(wire: Wire, state: LiveState) -> dict[str, float]:
+    """Ask for the end, and wait a little for its confirmation: without it nothing is final on the server.
+
+    Gives what the server counted meanwhile.
+    """
+    counts: defaultdict[str, float] = defaultdict(float)
+
+    def ended(event: dict[str, Json]) -> bool:
+        for told in state.take(event):
+            for name, count in told.counts.items() if isinstance(told, Usage) else ():
+                counts[name] += count
+        return event.get("type") == "session.closed"
+
+    if await wire.farewell({"type": "session.close"}):
+        with suppress(TimeoutError, Unreachable):
+            async with asyncio.timeout(CLOSE_TIMEOUT_S):
+                await wire.wait_for(ended, "session.closed")
+    return dict(counts)

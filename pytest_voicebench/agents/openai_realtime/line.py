@@ -45,6 +45,8 @@ class RealtimeLine:
         self._state = state
         self._first = first
         self._frame = frame
+        self.closing_usage: dict[str, float] = {}
+        """What the server counted only while the line was closed."""
 
     @property
     def arrived_s(self) -> float | None:

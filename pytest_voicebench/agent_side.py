@@ -126,8 +126,8 @@ class AgentSide:
             self.closed = True
             self.ready.set()
 
-    def _arrival(self, line: Line) -> tuple[int, float | None]:
-        """When the latest event happened, and how long it had waited to be read.
+    def _arrival(self, line: Line, event: AgentEvent) -> tuple[int, float | None]:
+        """When an event that has just come happened, and how long it had waited to be read.
 
         It happened now, and nobody knows whether it waited, unless the line says when it arrived.
         """
@@ -137,7 +137,7 @@ class AgentSide:
             return now, None
         arrived = min(now, self.clock.ticks_at(arrived_s))
         waited_s = to_seconds(now - arrived)
-        if self.clock.started:
+        if self.clock.started and not isinstance(event, Fault):  # a line that breaks off is no message
             self.reads.add(waited_s)
         return arrived, waited_s
 
@@ -147,7 +147,7 @@ class AgentSide:
             self.answer_late_s = max(waited_s, self.answer_late_s or 0.0)
 
     async def _handle(self, line: Line, event: AgentEvent) -> None:
-        now, waited_s = self._arrival(line)
+        now, waited_s = self._arrival(line, event)
         match event:
             case Ready():
                 self.said_ready = True

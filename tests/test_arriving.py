@@ -12,7 +12,7 @@ import pytest
 from websockets.asyncio.server import serve
 
 from pytest_voicebench.agents.arriving import MOST_BYTES, MOST_FRAMES
-from pytest_voicebench.agents.protocol import PlaybackClear, ToolCall, Transcript, TurnEnd
+from pytest_voicebench.agents.protocol import Fault, PlaybackClear, ToolCall, Transcript, TurnEnd
 from pytest_voicebench.agents.wire import open_wire
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio import RATE_HZ
@@ -95,6 +95,18 @@ def test_an_answer_leaves_as_late_as_what_it_answers_was_read(tmp_path, script):
 def test_a_line_that_says_nothing_of_arrivals_has_no_waits(tmp_path):
     talk = hold(stage.scenario(tmp_path), Scripted([(6.0, CALL), (7.0, sound(1.0))]))
     assert (talk.delivery.read_late_p99_s, talk.delivery.answer_late_max_s) == (None, None)
+
+
+def test_a_line_that_breaks_off_long_after_its_last_message_left_nothing_unread(tmp_path):
+    class Breaks(Scripted):
+        @asynccontextmanager
+        async def connect(self, setup):
+            line = ScriptedLine(self)
+            line.arrived_s = line.loop.time()
+            yield line
+
+    talk = hold(stage.scenario(tmp_path), Breaks([(6.0, Fault(kind="infrastructure", message="broken"))]))
+    assert talk.delivery.read_late_p99_s is None
 
 
 def test_no_event_happens_before_the_conversation_or_after_now(tmp_path):

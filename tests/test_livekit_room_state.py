@@ -16,6 +16,7 @@ from pytest_voicebench.agents.livekit_room.arrivals import Gone, Heard, Sound, S
 from pytest_voicebench.agents.livekit_room.line import RoomLine
 from pytest_voicebench.agents.livekit_room.pace import Pace
 from pytest_voicebench.agents.livekit_room.state import RoomState
+from pytest_voicebench.agents.present import Present
 from pytest_voicebench.agents.protocol import AgentAudio, Fault, Ready, ToolRan, Transcript
 from pytest_voicebench.audio import RATE_HZ, Audio
 
@@ -24,7 +25,7 @@ FRAME_S = 0.02
 
 def room(source="both", begun=True):
     state = RoomState(now_s=lambda: 100.0, calls=ReportedCalls(source=source, now_s=lambda: 100.0))
-    state.begun = begun
+    state.begun_s = 0.0 if begun else None
     return state
 
 
@@ -83,7 +84,7 @@ def test_other_states_are_no_beginning(name):
 def test_sound_from_before_the_first_block_is_past_and_does_not_wait_to_be_played():
     made = room(begun=False)
     before = take(made, Heard(), is_now("speaking"), voice(1.0), Told(message=said("Hello, who is there?")))
-    made.begun = True
+    made.begun_s = 0.0
     after = take(made, voice(0.5), quiet(1.0), is_now("listening"), is_now("speaking"), voice(0.2))
     assert seconds(before) == {}
     assert [e.text for e in before] == ["Hello, who is there?"]
@@ -97,13 +98,14 @@ class Listening:
         self.sent = 0
         self.coming = iter([is_now("speaking"), *voice(0.4), Heard(), *voice(0.2), "send", *voice(0.6), Gone()])
         self.send_now = None
+        self.arrived_s = 100.0
 
     async def next(self):
         arrival = next(self.coming)
         if arrival == "send":
             await self.send_now()
             return await self.next()
-        return arrival
+        return arrival, self.arrived_s
 
     async def send(self, samples):
         self.sent += 1
@@ -112,7 +114,7 @@ class Listening:
 def test_a_conversation_begins_with_the_first_block_that_is_sent():
     async def talk():
         seat, state = Listening(), room(begun=False)
-        line = RoomLine(seat, state, None, [])
+        line = RoomLine(seat, state, Present(lambda: 100.0), None, [])
         seat.send_now = lambda: line.send(Audio(samples=np.zeros(960, np.int16), rate_hz=48_000))
         assert await line.until_ready() is None
         return seat.sent, [event async for event in line.receive()]

@@ -15,9 +15,10 @@ from hosted_tools import DEADLINE_S, MILAN, answering, held, hosted, setup
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_voicebench.agents.protocol import AgentAbsent, Ready, ToolCall, ToolCancelled, ToolResult
+from pytest_voicebench.agents.protocol import AgentAbsent, Fault, Ready, ToolCall, ToolCancelled, ToolResult
 from pytest_voicebench.agents.tool_host import address_flaw, tool_host, with_calls
 from pytest_voicebench.agents.tool_host.endpoint import MOST_BYTES
+from pytest_voicebench.agents.tool_host.open_calls import MOST_CALLS, MOST_UNREAD_BYTES, TooMany
 
 pytest.importorskip("mcp_types", reason="the extra 'tools' is not installed")
 
@@ -447,11 +448,63 @@ def test_curl_can_call_a_tool():
     assert json.loads(told["echo"]) == MILAN
 
 
+def test_more_calls_at_once_than_may_wait_are_refused_and_told_of_once():
+    """Those that came before are answered, and there is room again when they are."""
+
+    async def talk(host, client):
+        calls = host._calls
+        asked = [asyncio.ensure_future(calls.ask("search_flights", "{}", "http")) for _ in range(MOST_CALLS)]
+        await asyncio.sleep(0)
+        refused = [await client.post(f"{host.url}/tools/book_flight", json={}) for _ in range(3)]
+        told = [(r.status_code, r.json()) for r in refused]
+        async with answering(host, "done") as events:
+            answers = [(await a).result for a in asked]
+            again = await client.post(f"{host.url}/tools/search_flights", json={})
+        return told, answers, again.json(), events
+
+    (told, answers, again, events), _ = hosted(talk)
+    limit = "too many calls at once: 256, or 4 MiB, wait for their answers"
+    assert told == [(429, {"error": limit})] * 3
+    assert (len(answers), set(answers), again) == (MOST_CALLS, {"done"}, "done")
+    faults = [e for e in events if isinstance(e, Fault)]
+    assert [(f.kind, f.message) for f in faults] == [
+        ("agent", f"{limit}; a call of book_flight was refused, and all that came before there was room again")
+    ]
+
+
+def test_the_bytes_of_calls_that_nobody_has_read_are_bounded():
+    async def talk(host, _):
+        calls, large = host._calls, "x" * (MOST_UNREAD_BYTES // 4)
+        asked = [asyncio.ensure_future(calls.ask("search_flights", large, "http")) for _ in range(20)]
+        await asyncio.sleep(0)
+        refused = [a for a in asked if a.done() and isinstance(a.exception(), TooMany)]
+        async with answering(host, "done"):
+            told = [(await a).result for a in asked if a not in refused]
+        return len(refused), told
+
+    (refused, told), _ = hosted(talk)
+    assert (refused, told) == (15, ["done"] * 5)
+
+
+def test_a_client_that_calls_and_hangs_up_again_and_again_fills_nothing():
+    async def talk(host, _):
+        calls = host._calls
+        for _ in range(3 * MOST_CALLS):
+            asking = asyncio.ensure_future(calls.ask("search_flights", "{}", "http"))
+            await asyncio.sleep(0)
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
+        return calls._events.qsize()
+
+    waiting, _ = hosted(talk)
+    assert waiting <= MOST_CALLS + 2
+
+
 class Hoster:
     """A tool host of which calls come at once."""
 
-    async def calls(self):
-        yield ToolCall(call_id="http_1", name="x", arguments="{}")
+    async def timed_calls(self):
+        yield ToolCall(call_id="http_1", name="x", arguments="{}"), 5.0
         await asyncio.Event().wait()
 
 

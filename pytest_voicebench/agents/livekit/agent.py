@@ -21,6 +21,7 @@ from pytest_voicebench.agents.livekit.line import ConsoleLine
 from pytest_voicebench.agents.livekit.messages import WIRE_HZ, ConsoleBroken
 from pytest_voicebench.agents.livekit.process import AgentProcess, run_process
 from pytest_voicebench.agents.livekit.state import ConsoleState
+from pytest_voicebench.agents.present import Present
 from pytest_voicebench.agents.protocol import AgentAbsent, Line, Setup
 from pytest_voicebench.agents.tool_host import ToolHost, address_flaw, tool_host
 from pytest_voicebench.agents.wire_log import WireLog
@@ -148,8 +149,9 @@ async def open_agent(start: Start, setup: Setup) -> AsyncIterator[Line]:
         secrets = [secret for secret in (start.secret, host.secret if host else None) if secret is not None]
         running = run_process(command, environment, log=log, secrets=secrets)
         process = await stack.enter_async_context(running)
-        state = ConsoleState(now_s=loop.time, calls=ReportedCalls(source=start.source, now_s=loop.time))
-        line = ConsoleLine(console, state, process, host)
+        present = Present(loop.time)
+        state = ConsoleState(now_s=present.now_s, calls=ReportedCalls(source=start.source, now_s=present.now_s))
+        line = ConsoleLine(console, state, present, process, host)
         stack.callback(line.stop)
         await _until_it_listens(console, line, process, start.timeout_s)
         yield line

@@ -8,7 +8,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
+from pytest_voicebench.agents.livekit.arriving_reader import ArrivingReader
 from pytest_voicebench.agents.livekit.messages import ConsoleBroken, as_json, framed, next_message
+from pytest_voicebench.agents.turns import turns_of_this_loop
 from pytest_voicebench.agents.wire_log import WireLog
 
 if TYPE_CHECKING:
@@ -23,6 +25,9 @@ class Console:
 
     def __init__(self, log: WireLog) -> None:
         self._log = log
+        self._turns = turns_of_this_loop()
+        self.arrived_s: float | None = None
+        """When the latest message arrived that was received, by the loop's clock."""
         self._dialled: asyncio.Future[tuple[asyncio.StreamReader, asyncio.StreamWriter]]
         self._dialled = asyncio.get_running_loop().create_future()
 
@@ -63,7 +68,10 @@ class Console:
         if message is None:
             self._log.note("the agent hung up")
             return None
-        self._log.received(as_json(message))
+        assert isinstance(reader, ArrivingReader)
+        self.arrived_s = reader.arrived_s
+        await self._turns.take()
+        self._log.received(as_json(message), self.arrived_s)
         return message
 
     def close(self) -> None:
@@ -76,8 +84,12 @@ class Console:
 @asynccontextmanager
 async def open_console(log: WireLog) -> AsyncIterator[tuple[Console, str]]:
     """A console that listens on an ephemeral port, and its address `HOST:PORT`; closed with the block."""
-    console = Console(log)
-    server = await asyncio.start_server(console.take, LOOPBACK, 0, limit=_READ_LIMIT)
+    console, loop = Console(log), asyncio.get_running_loop()
+
+    def answering() -> asyncio.StreamReaderProtocol:
+        return asyncio.StreamReaderProtocol(ArrivingReader(_READ_LIMIT), console.take, loop=loop)
+
+    server = await loop.create_server(answering, LOOPBACK, 0)
     try:
         yield console, f"{LOOPBACK}:{server.sockets[0].getsockname()[1]}"
     finally:

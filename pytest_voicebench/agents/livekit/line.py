@@ -10,8 +10,9 @@ from pytest_voicebench.agents.livekit.console import Console
 from pytest_voicebench.agents.livekit.messages import ConsoleBroken, playback_finished, sound
 from pytest_voicebench.agents.livekit.process import AgentProcess
 from pytest_voicebench.agents.livekit.state import ConsoleState
+from pytest_voicebench.agents.present import Present
 from pytest_voicebench.agents.protocol import AgentEvent, Fault, Ready, ToolCall, ToolResult, Unsupported
-from pytest_voicebench.agents.tool_host import ToolHost, with_calls
+from pytest_voicebench.agents.tool_host import Timed, ToolHost, with_timed_calls
 from pytest_voicebench.audio import Audio
 
 if TYPE_CHECKING:
@@ -19,14 +20,20 @@ if TYPE_CHECKING:
 
 
 class ConsoleLine:
-    """Sends what the state says is due; decides nothing itself. `host` is None where the agent runs its own tools."""
+    """Sends what the state says is due; decides nothing itself. `present` is the clock of the state; `host` is None
+    where the agent runs its own tools."""
 
-    def __init__(self, console: Console, state: ConsoleState, process: AgentProcess, host: ToolHost | None) -> None:
+    def __init__(
+        self, console: Console, state: ConsoleState, present: Present, process: AgentProcess, host: ToolHost | None
+    ) -> None:
         self._console = console
         self._state = state
+        self._present = present
         self._process = process
         self._host = host
-        self._early: list[AgentEvent] = []
+        self._early: list[Timed] = []
+        self.arrived_s: float | None = None
+        """When what the latest event is made of arrived, by the loop's clock."""
         self._due: asyncio.TimerHandle | None = None
 
     async def until_listening(self) -> bool:
@@ -46,12 +53,13 @@ class ConsoleLine:
         """Events until the agent hangs up. A connection that breaks, and a process that dies, is a Fault."""
         yield Ready()
         events = self._events()
-        async for event in with_calls(events, self._host) if self._host else events:
+        async for event, arrived_s in with_timed_calls(events, self._host) if self._host else events:
             if isinstance(event, ToolCall):
                 self._state.calls.came_to_host(event.name, event.arguments)
+            self.arrived_s = arrived_s
             yield event
 
-    async def _events(self) -> AsyncIterator[AgentEvent]:
+    async def _events(self) -> AsyncIterator[Timed]:
         for event in self._early:
             yield event
         try:
@@ -60,15 +68,17 @@ class ConsoleLine:
                     yield event
         except ConsoleBroken as broken:
             told = await self._process.last_words() or str(broken)
-            yield Fault(kind="infrastructure", message=told)
+            yield Fault(kind="infrastructure", message=told), None
             return
         if words := await self._process.last_words():
-            yield Fault(kind="infrastructure", message=words)
+            yield Fault(kind="infrastructure", message=words), None
 
-    def _take(self, message: AgentSessionMessage) -> list[AgentEvent]:
-        found = self._state.take(message)
+    def _take(self, message: AgentSessionMessage) -> list[Timed]:
+        arrived_s = self._console.arrived_s
+        with self._present.of(arrived_s):
+            found = self._state.take(message)
         self._await_playback()
-        return [self._scrubbed(event) if isinstance(event, Fault) else event for event in found]
+        return [(self._scrubbed(event) if isinstance(event, Fault) else event, arrived_s) for event in found]
 
     def _scrubbed(self, fault: Fault) -> Fault:
         return Fault(kind=fault.kind, message=self._process.scrubbed(fault.message))

@@ -22,6 +22,7 @@ from pytest_voicebench.agents.livekit_room.line import RoomLine
 from pytest_voicebench.agents.livekit_room.seat import JOIN_S, LEAVE_S, STATE_ATTRIBUTE, Seat
 from pytest_voicebench.agents.livekit_room.service import DELETE_S, REQUEST_S, RentedRoom, Server, rented_room
 from pytest_voicebench.agents.livekit_room.state import RoomState
+from pytest_voicebench.agents.present import Present
 from pytest_voicebench.agents.protocol import AgentAbsent, Line, Setup
 from pytest_voicebench.agents.tool_host import LOOPBACK, ToolHost, address_flaw, tool_host
 from pytest_voicebench.agents.wire import shown_url, url_flaw
@@ -134,8 +135,9 @@ class LiveKitRoom(Unrevealing):
             await seat.sit(self._server, name)
             await room.dispatch(self.agent_name, self._told(setup, host))
             source = cast(Source, self.tools)
-            state = RoomState(now_s=loop.time, calls=ReportedCalls(source=source, now_s=loop.time))
-            line = RoomLine(seat, state, host, [*hidden, host.secret] if host else hidden)
+            present = Present(loop.time)
+            state = RoomState(now_s=present.now_s, calls=ReportedCalls(source=source, now_s=present.now_s))
+            line = RoomLine(seat, state, present, host, [*hidden, host.secret] if host else hidden)
             await self._until_ready(line, seat, state, room)
             yield line
 

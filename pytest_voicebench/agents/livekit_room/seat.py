@@ -14,6 +14,7 @@ from pytest_voicebench.agents.livekit_room.arrivals import Arrival, Gone, Heard,
 from pytest_voicebench.agents.livekit_room.pace import WAITING_S, Pace
 from pytest_voicebench.agents.livekit_room.service import Server
 from pytest_voicebench.agents.refusals import Unreachable
+from pytest_voicebench.agents.turns import turns_of_this_loop
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio import RATE_HZ, Samples
 
@@ -30,6 +31,11 @@ CUSHION_S = 0.04
 """Silence before the first block: without it a track runs dry whenever a block is a little late, and the voice breaks
 (seven times in ten seconds of a tone; with it, never)."""
 FRAME_MS = 20
+
+MOST_UNREAD = 64
+"""So many messages of the agent's session, 1 MiB each at most, may wait to be read by the conversation."""
+MOST_COMING = 1024
+"""So many more may wait for that; a room cannot hold anybody back, so whoever sends more ends the conversation."""
 
 _HUNG_UP = ("CLIENT_INITIATED", "ROOM_DELETED", "PARTICIPANT_REMOVED")
 """How an agent ends a call: it leaves, deletes the room, or sends the caller out."""
@@ -48,13 +54,16 @@ class Seat:
 
         self._log = log
         self._room = rtc.Room()
-        self._arrived: asyncio.Queue[Arrival] = asyncio.Queue()
-        self._readers: asyncio.Queue[rtc.ByteStreamReader] = asyncio.Queue()
+        self._turns = turns_of_this_loop()
+        self._arrived: asyncio.Queue[tuple[Arrival, float]] = asyncio.Queue()
+        self._readers: asyncio.Queue[rtc.ByteStreamReader] = asyncio.Queue(MOST_COMING)
+        self._unread = asyncio.Semaphore(MOST_UNREAD)
         self._tasks: set[asyncio.Task[None]] = set()
         self._agent: str | None = None
         self._track: str | None = None
         self._source: rtc.AudioSource | None = None
         self._left = False
+        self._over = False
         self._began = False
         self._pace = Pace(WIRE_HZ)
 
@@ -104,9 +113,13 @@ class Seat:
         with suppress(Exception):  # what became of the room, arriving says; the library raises bare exceptions
             await self._source.capture_frame(rtc.AudioFrame(pcm, WIRE_HZ, 1, len(samples)))
 
-    async def next(self) -> Arrival:
-        """What arrives next."""
-        return await self._arrived.get()
+    async def next(self) -> tuple[Arrival, float]:
+        """What arrives next, and when it arrived, by the loop's clock."""
+        arrival, arrived_s = await self._arrived.get()
+        if isinstance(arrival, Told):
+            self._unread.release()
+        await self._turns.take()
+        return arrival, arrived_s
 
     async def leave(self) -> None:
         """Leave the room, whatever state it is in."""
@@ -134,10 +147,14 @@ class Seat:
 
     def _arrive(self, arrival: Arrival, note: str) -> None:
         self._log.note(note)
-        self._arrived.put_nowait(arrival)
+        self._put_down(arrival)
+
+    def _put_down(self, arrival: Arrival) -> None:
+        self._arrived.put_nowait((arrival, asyncio.get_running_loop().time()))
 
     def _gone(self, why: str | None, note: str = "") -> None:
         if not self._left:
+            self._over = True
             self._arrive(Gone(why=why), note or str(why))
 
     def _came(self, participant: rtc.RemoteParticipant) -> None:
@@ -165,7 +182,7 @@ class Seat:
 
     def _states(self, participant: rtc.RemoteParticipant) -> None:
         if name := participant.attributes.get(STATE_ATTRIBUTE):
-            self._arrived.put_nowait(States(name=name))
+            self._put_down(States(name=name))
             self._log.received({STATE_ATTRIBUTE: name})
 
     def _has_track(self, track: Any, publication: Any, participant: rtc.RemoteParticipant) -> None:
@@ -187,14 +204,18 @@ class Seat:
         )
         try:
             async for event in stream:
-                self._arrived.put_nowait(Sound(samples=np.frombuffer(event.frame.data, np.int16).copy()))
+                self._put_down(Sound(samples=np.frombuffer(event.frame.data, np.int16).copy()))
         finally:
             self._track = None
             await stream.aclose()
 
     def _session_opens(self, reader: rtc.ByteStreamReader, identity: str) -> None:
-        if self._agent in (None, identity):
+        if self._agent not in (None, identity) or self._over:
+            return
+        try:
             self._readers.put_nowait(reader)
+        except asyncio.QueueFull:
+            self._gone(f"the agent's session sent over {MOST_COMING} messages before they could be read")
 
     async def _read_sessions(self) -> None:
         """Messages in the order in which they were sent: each is a stream of its own."""
@@ -210,8 +231,9 @@ class Seat:
             except (DecodeError, ValueError, rtc.StreamError) as flaw:
                 self._log.note(f"a message of the agent's session cannot be read ({type(flaw).__name__})")
                 continue
+            await self._unread.acquire()
             self._log.received(as_json(message))
-            self._arrived.put_nowait(Told(message=message))
+            self._put_down(Told(message=message))
 
     def _spawn(self, work: Any) -> None:
         task = asyncio.ensure_future(work)

@@ -30,8 +30,8 @@ class RoomState(ConsoleState):
 
     heard: bool = False
     """Whether anybody receives the caller's track."""
-    begun: bool = False
-    """Whether the first block of the user's sound has been sent."""
+    begun_s: float | None = None
+    """When the first block of the user's sound was sent, by the clock of `now_s`; None before it."""
     _now: str = ""
     _by_session: bool = False
     _stopped: bool = False
@@ -90,7 +90,9 @@ class RoomState(ConsoleState):
         if not self._speeches or self._speeches[-1].ended:
             self._stopped = False
         item_id = self._current().item_id
-        return [AgentAudio(item_id=item_id, audio=Audio(samples=samples, rate_hz=RATE_HZ))] if self.begun else []
+        if self.begun_s is None or self.now_s() < self.begun_s:  # it may have waited until then
+            return []
+        return [AgentAudio(item_id=item_id, audio=Audio(samples=samples, rate_hz=RATE_HZ))]
 
     def _spoken(self) -> Speech | None:
         """The speech that a text belongs to: it is told at its end, so that is the latest one."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_voicebench.agents.briefing import briefing, function_tools
 from pytest_voicebench.agents.protocol import Setup, ToolResult
 from pytest_voicebench.agents.tool_host.mcp_side import McpSide
-from pytest_voicebench.agents.tool_host.open_calls import ConversationOver, OpenCalls
+from pytest_voicebench.agents.tool_host.open_calls import ConversationOver, OpenCalls, TooMany
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -107,6 +107,8 @@ class Endpoint:
             result = await self._unless_gone(request, name, text)
         except ConversationOver as over:
             return _told(503, str(over))
+        except TooMany as refused:
+            return _told(429, str(refused))
         if result is None:
             return None
         status = 404 if name not in self._names else 200 if _is_object(text) else 400

@@ -9,11 +9,11 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from pytest_voicebench.agents.credentials import Secret
-from pytest_voicebench.agents.protocol import AgentAbsent, Setup, ToolCall, ToolCancelled, ToolResult
+from pytest_voicebench.agents.protocol import AgentAbsent, Setup, ToolResult
 from pytest_voicebench.agents.tool_host.address import LOOPBACK, Address, address_flaw, parse_address
 from pytest_voicebench.agents.tool_host.endpoint import Endpoint
 from pytest_voicebench.agents.tool_host.listening import listening
-from pytest_voicebench.agents.tool_host.open_calls import OpenCalls
+from pytest_voicebench.agents.tool_host.open_calls import Called, OpenCalls
 from pytest_voicebench.agents.wire_log import WireLog
 
 
@@ -35,8 +35,16 @@ class ToolHost:
         self.secret = secret
         self._calls = calls
 
-    def calls(self) -> AsyncIterator[ToolCall | ToolCancelled]:
-        """Calls as they come in, and those whose client went away before the answer; until the end."""
+    async def calls(self) -> AsyncIterator[Called]:
+        """Calls as they come in, and those whose client went away before the answer; until the end.
+
+        A Fault, once, says that more came at once than are let wait; those were refused.
+        """
+        async for event, _ in self._calls.events():
+            yield event
+
+    def timed_calls(self) -> AsyncIterator[tuple[Called, float]]:
+        """The same, each with when it came, by the loop's clock."""
         return self._calls.events()
 
     def answer(self, results: Sequence[ToolResult]) -> None:

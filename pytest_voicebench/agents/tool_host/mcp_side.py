@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_voicebench.agents.briefing import briefing
 from pytest_voicebench.agents.protocol import Setup
-from pytest_voicebench.agents.tool_host.open_calls import ConversationOver, OpenCalls
+from pytest_voicebench.agents.tool_host.open_calls import ConversationOver, OpenCalls, TooMany
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -87,8 +87,8 @@ class McpSide:
         """One call. An unknown tool and arguments that break its schema are calls, too: the conversation answers."""
         try:
             result = await self._calls.ask(name, arguments, "mcp")
-        except ConversationOver as over:
-            return _mcp_result({"error": str(over)}, is_error=True)
+        except (ConversationOver, TooMany) as refused:
+            return _mcp_result({"error": str(refused)}, is_error=True)
         return _mcp_result(result.result, is_error=result.is_error)
 
 

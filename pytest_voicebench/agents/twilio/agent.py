@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass, field, fields, replace
 
 from pytest_voicebench.agents.credentials import Secret, Unrevealing, find_key, scrubbed, secrets_in, secrets_of
+from pytest_voicebench.agents.present import Present
 from pytest_voicebench.agents.protocol import Line, Setup
 from pytest_voicebench.agents.refusals import Unreachable
 from pytest_voicebench.agents.tool_host import LOOPBACK, ToolHost, address_flaw, tool_host
@@ -126,8 +127,9 @@ class Twilio(Unrevealing):
                 wire = await stack.enter_async_context(opening)
             except Unreachable as refused:
                 raise Unreachable(refused.kind, scrubbed(str(refused), hidden), refused.retry_after_s) from None
-            state = StreamState(dialect=DIALECTS[self.dialect], call=call, now_s=loop.time)
-            line = StreamLine(wire, state, host, hidden)
+            present = Present(loop.time)
+            state = StreamState(dialect=DIALECTS[self.dialect], call=call, now_s=present.now_s)
+            line = StreamLine(wire, state, present, host, hidden)
             await line.open()
             try:
                 yield line

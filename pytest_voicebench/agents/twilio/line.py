@@ -5,21 +5,32 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 
 from pytest_voicebench.agents.credentials import Secret, scrubbed
+from pytest_voicebench.agents.present import Present
 from pytest_voicebench.agents.protocol import AgentEvent, Fault, Ready, ToolResult, Unsupported
-from pytest_voicebench.agents.tool_host import ToolHost, with_calls
+from pytest_voicebench.agents.tool_host import Timed, ToolHost, with_timed_calls
 from pytest_voicebench.agents.twilio.state import StreamState
 from pytest_voicebench.agents.wire import Wire, WireBroken
 from pytest_voicebench.audio import Audio
 
 
 class StreamLine:
-    """Sends what the state wants sent; decides nothing itself."""
+    """Sends what the state wants sent; decides nothing itself. `present` is the clock of the state."""
 
-    def __init__(self, wire: Wire, state: StreamState, host: ToolHost | None, hidden: Sequence[Secret] = ()) -> None:
+    def __init__(
+        self,
+        wire: Wire,
+        state: StreamState,
+        present: Present,
+        host: ToolHost | None,
+        hidden: Sequence[Secret] = (),
+    ) -> None:
         self._wire = wire
         self._state = state
+        self._present = present
         self._host = host
         self._hidden = hidden
+        self.arrived_s: float | None = None
+        """When what the latest event is made of arrived, by the loop's clock."""
 
     async def open(self) -> None:
         """Say that the stream begins."""
@@ -35,19 +46,25 @@ class StreamLine:
         self._state.hear(audio.samples)
         await self._flush()
 
-    def receive(self) -> AsyncIterator[AgentEvent]:
+    async def receive(self) -> AsyncIterator[AgentEvent]:
         """Events until the agent hangs up, and calls of the tools among them. A line that breaks is a Fault."""
-        return with_calls(self._messages(), self._host) if self._host else self._messages()
+        messages = self._messages()
+        async for event, arrived_s in with_timed_calls(messages, self._host) if self._host else messages:
+            self.arrived_s = arrived_s
+            yield event
 
-    async def _messages(self) -> AsyncIterator[AgentEvent]:
-        yield Ready()
+    async def _messages(self) -> AsyncIterator[Timed]:
+        yield Ready(), None
         try:
             async for raw in self._wire.receive():
-                for event in self._state.take(raw):
-                    yield event
+                arrived_s = self._wire.arrived_s
+                with self._present.of(arrived_s):
+                    events = self._state.take(raw)
+                for event in events:
+                    yield event, arrived_s
                 await self._flush()
         except WireBroken as broken:
-            yield Fault(kind="infrastructure", message=scrubbed(str(broken), self._hidden))
+            yield Fault(kind="infrastructure", message=scrubbed(str(broken), self._hidden)), self._wire.arrived_s
 
     async def answer(self, results: Sequence[ToolResult]) -> None:
         """Results go to whoever called over HTTP or MCP."""

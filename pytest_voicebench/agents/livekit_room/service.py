@@ -73,7 +73,8 @@ class RentedRoom:
     async def was_taken(self) -> bool:
         """Whether a worker has taken the job of a dispatch; False where the server does not say."""
         try:
-            found = await self._api.agent_dispatch.list_dispatch(self.name)
+            async with asyncio.timeout(REQUEST_S):
+                found = await self._api.agent_dispatch.list_dispatch(self.name)
         except Exception:  # noqa: BLE001 - it only makes a message better
             return False
         return any(dispatch.state.jobs for dispatch in found)
@@ -101,12 +102,10 @@ class RentedRoom:
 @asynccontextmanager
 async def rented_room(name: str, server: Server, log: WireLog) -> AsyncIterator[RentedRoom]:
     """A new room, deleted with the block. Raises Unreachable, one line."""
-    import aiohttp
     from livekit import api
 
-    timeout = aiohttp.ClientTimeout(total=REQUEST_S)
     key, secret = server.key.reveal(), server.secret.reveal()
-    async with api.LiveKitAPI(server.url, key, secret, timeout=timeout, failover=False) as client:
+    async with api.LiveKitAPI(server.url, key, secret, failover=False) as client:
         room = RentedRoom(name, server, client, log)
         await room.create()
         try:
@@ -122,7 +121,8 @@ async def answered(request: Awaitable[object], server: Server) -> None:
 
     where = server.where
     try:
-        await request
+        async with asyncio.timeout(REQUEST_S):  # the client's own limit is not kept by its requests
+            await request
     except api.TwirpError as error:
         told = server.scrub(error.message)
         raise status_refusal(error.status, told, where=where, headers={}, secret=server.secret) from None
@@ -134,7 +134,9 @@ async def answered(request: Awaitable[object], server: Server) -> None:
         raise Unreachable("tls", f"{where}: TLS failed: {server.scrub(_line(error))}") from None
     except aiohttp.ClientConnectorError:
         raise Unreachable("refused", f"{where}: nobody listens there") from None
-    except (aiohttp.ClientError, OSError, ValueError) as error:
+    except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError) as error:
+        raise Unreachable("refused", f"{where}: the connection broke off before the end of the answer") from error
+    except Exception as error:  # noqa: BLE001 - the client raises what its parsers raise
         told = server.scrub(_line(error))
         raise Unreachable("rejected", f"{where}: the answer cannot be read ({told})") from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import pytest
@@ -166,6 +167,61 @@ def test_a_reply_that_ends_by_itself_shows_no_barge_in():
     assert line("barge-in", "barge_in", Held(conversation=replace(talk, chunks=(heard,))))[0] == "works"
 
 
+AGAIN = turn(20.0, 28.0, step=3)
+GOT_IT = Transcribed(speaker="agent", text="Your order Z 909-Q is on its way.", at_ticks=to_ticks(30.0))
+
+
+@pytest.mark.parametrize(
+    ("fields", "verdict", "told"),
+    [
+        ({}, "unknown", "it took the text, and neither calls nor says what it was told (Z909Q)"),
+        ({"calls": (call("track_order", 29.0, args={"order_id": "z909q"}),)}, "works", "is in its call of track_order"),
+        ({"calls": (call("track_order", 11.0, args={"order_id": "Z909Q"}),)}, "unknown", "neither calls nor says"),
+        ({"calls": (call("track_order", 29.0, args={"order_id": "J617"}),)}, "unknown", "neither calls nor says"),
+        ({"transcripts": (GOT_IT,)}, "works", "is in what it says"),
+        ({"transcripts": (replace(GOT_IT, speaker="user"),)}, "unknown", "neither calls nor says"),
+        ({"transcripts": (replace(GOT_IT, at_ticks=to_ticks(12.0)),)}, "unknown", "neither calls nor says"),
+    ],
+)
+def test_a_text_between_two_turns_must_show_in_what_the_agent_does_after_the_second(fields, verdict, told):
+    talk = replace(conversation(), utterances=(REQUEST, AGAIN), **fields)
+    found = line("inject", "inject", Held(conversation=talk))
+    assert found[0] == verdict
+    assert told in found[1]
+
+
+def test_an_agent_that_never_answers_cannot_be_told_anything_between_two_turns():
+    assert line("inject", "inject", held())[0] == "unknown"
+
+
+def test_each_scene_is_given_as_soon_as_it_is_over():
+    coming = hold_scenes(scenes()[:2], build, lambda name, at_s: None)
+    assert next(coming)[0] == "request"
+    coming.close()
+
+
+def test_an_agent_that_takes_a_text_and_makes_nothing_of_it_is_not_called_working():
+    class Forgets:
+        def __init__(self, scenario):
+            self.inner = build(scenario)
+            self.info = self.inner.info
+
+        @asynccontextmanager
+        async def connect(self, setup):
+            async with self.inner.connect(setup) as line:
+                line._told = Nothing()
+                yield line
+
+    class Nothing(list):
+        def append(self, _):
+            """Forgotten."""
+
+    (scene,) = [scene for scene in scenes() if scene.name == "inject"]
+    for make, verdict in ((build, "works"), (Forgets, "unknown")):
+        ((_, of_scene),) = hold_scenes((scene,), make, lambda name, at_s: None)
+        assert line("inject", "inject", of_scene)[0] == verdict
+
+
 def test_faults_are_unknown_where_no_conversation_was_held():
     absent = held(problems=(Problem(kind="agent_absent", message="no"),))
     assert line("faults", "request", absent) == ("unknown", "no conversation was held")
@@ -179,7 +235,7 @@ def test_after_a_first_conversation_without_a_connection_nothing_else_is_tried()
             raise OSError("nobody there")
 
     told = []
-    found = hold_scenes(scenes(), lambda scenario: Absent(), lambda name, at_s: told.append(name))
+    found = dict(hold_scenes(scenes(), lambda scenario: Absent(), lambda name, at_s: told.append(name)))
     assert list(found) == ["request"]
     verdicts = {f.name: f.verdict for f in findings(found)}
     assert verdicts["connect"] == "fails"

@@ -96,6 +96,7 @@ class SimulatedLine:
         self._results: dict[int, Json] = {}
         self._got_result = asyncio.Event()
         self._acting: asyncio.Task[None] | None = None
+        self._told: list[str] = []
         self._events.put_nowait(Ready())
 
     async def send(self, audio: Audio) -> None:
@@ -127,7 +128,8 @@ class SimulatedLine:
         """Nothing to learn from."""
 
     async def inject(self, text: str) -> None:
-        """Every text is welcome and changes nothing."""
+        """Every text is welcome: the next reply repeats it."""
+        self._told.append(text)
 
     async def close(self) -> None:
         """Stop acting."""
@@ -178,7 +180,8 @@ class SimulatedLine:
         item_id = f"{kind}-{self._spoken}"
         text = "One moment, please."
         if kind == "reply":
-            text = " ".join(["All done. Here is what I found for you.", *self._scenario.expect.mentions])
+            text = " ".join(["All done. Here is what I found for you.", *self._scenario.expect.mentions, *self._told])
+            self._told.clear()
         sound = _voice(kind)
         if kind == "reply":
             sound = np.tile(sound, max(1, math.ceil((self._reply_s + _TALK_ON_S) * RATE_HZ / len(sound))))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from pytest_voicebench.checking.scenes import INTO_REPLY_S, SILENCE_S, SceneName
+from pytest_voicebench.checking.scenes import INTO_REPLY_S, SILENCE_S, TOKEN, SceneName
 from pytest_voicebench.conversation import Call, Conversation, Span, Utterance, to_seconds, to_ticks
 from pytest_voicebench.validity import LATE_ONCE_S, LATE_P99_S, answers_were_late, blocks_were_late
 
@@ -38,8 +39,16 @@ class Held:
 
 def findings(held: Mapping[SceneName, Held]) -> Iterator[Finding]:
     """The table, in its order. Scenes that were not tried leave their lines unknown."""
-    for name, scene, see in _CHECKS:
-        of_scene = held.get(scene)
+    for scene in dict.fromkeys(of for _, of, _ in _CHECKS):
+        yield from findings_of(scene, held.get(scene))
+    yield faults(held)
+
+
+def findings_of(scene: SceneName, of_scene: Held | None) -> Iterator[Finding]:
+    """The lines of the table that one scene fills; unknown where it was not tried."""
+    for name, of, see in _CHECKS:
+        if of != scene:
+            continue
         if of_scene is None:
             yield Finding(name=name, verdict="unknown", told="not tried, since no connection came about")
         elif of_scene.unsupported is not None:
@@ -47,7 +56,6 @@ def findings(held: Mapping[SceneName, Held]) -> Iterator[Finding]:
         elif of_scene.conversation is not None:
             verdict, told = _absence(of_scene.conversation) or see(of_scene.conversation)
             yield Finding(name=name, verdict=verdict, told=told)
-    yield _faults(held)
 
 
 Seen = tuple[Verdict, str]
@@ -59,7 +67,7 @@ def _absence(conversation: Conversation) -> Seen | None:
     return ("fails", f"{problem.kind}: {problem.message}") if problem else None
 
 
-def _faults(held: Mapping[SceneName, Held]) -> Finding:
+def faults(held: Mapping[SceneName, Held]) -> Finding:
     """What the agent itself said went wrong, in any of the conversations."""
     conversations = [of_scene.conversation for of_scene in held.values() if of_scene.conversation]
     if all(_absence(conversation) for conversation in conversations):
@@ -147,6 +155,28 @@ def _silence(conversation: Conversation) -> Seen:
     return verdict, f"after {SILENCE_S:.0f} s of silence {told}{unasked}"
 
 
+def _injected(conversation: Conversation) -> Seen:
+    """Whether what the agent was told silently shows in a call, or in a text of its own, after the user's next turn."""
+    if len(conversation.turns) < 2:
+        return "unknown", "the agent was not heard to answer, so nothing could be told between two turns"
+    since = conversation.turns[1].start_ticks
+    called = [c.name for c in conversation.calls if c.at_ticks >= since and _holds_token(_said_in(c))]
+    if called:
+        return "works", f"what it was told silently is in its call of {called[0]}"
+    texts = [t.text for t in conversation.transcripts if t.speaker == "agent" and t.at_ticks >= since]
+    if any(_holds_token(text) for text in texts):
+        return "works", "what it was told silently is in what it says"
+    return "unknown", f"it took the text, and neither calls nor says what it was told ({TOKEN}) after it"
+
+
+def _said_in(call: Call) -> str:
+    return f"{json.dumps(dict(call.arguments))} {call.arguments_text or ''}"
+
+
+def _holds_token(text: str) -> bool:
+    return TOKEN.lower() in "".join(c for c in text.lower() if c.isalnum())
+
+
 def _usage(conversation: Conversation) -> Seen:
     counts = ", ".join(f"{name} {value:g}" for name, value in sorted(conversation.usage.items()))
     return ("works", counts) if counts else ("lacks", "the agent counts nothing, so nothing can be priced")
@@ -198,5 +228,7 @@ _CHECKS: tuple[tuple[str, SceneName, Callable[[Conversation], Seen]], ...] = (
     ("two calls", "two_calls", _two_calls),
     ("barge-in", "barge_in", _barge_in),
     ("long silence", "silence", _silence),
-    ("inject", "inject", _answered),
+    ("inject", "inject", _injected),
 )
+WIDTH = max(len(name) for name, _, _ in _CHECKS)
+"""Characters of the longest name in the table."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import TimeoutError as NotYet
 
 from pytest_voicebench.agents.protocol import Agent, Unsupported
@@ -18,22 +18,21 @@ Tell = Callable[[SceneName, float], None]
 _GLANCE_S = 0.5
 
 
-def hold_scenes(scenes: tuple[Scene, ...], make: Make, tell: Tell) -> dict[SceneName, Held]:
-    """What came of each scene; after a first one without a connection the others are not tried.
+def hold_scenes(scenes: tuple[Scene, ...], make: Make, tell: Tell) -> Iterator[tuple[SceneName, Held]]:
+    """What came of each scene, as soon as it is over; after a first one without a connection no other is tried.
 
     `make` gives the agent for a scenario, `tell` learns every second how far a conversation has come.
     """
-    held: dict[SceneName, Held] = {}
     runner = Runner()
     try:
-        for scene in scenes:
-            held[scene.name] = _hold(runner, scene, make(scene.scenario), tell)
-            first = held[scene.name].conversation
-            if first is not None and any(p.kind == "agent_absent" for p in first.problems) and len(held) == 1:
+        for number, scene in enumerate(scenes):
+            held = _hold(runner, scene, make(scene.scenario), tell)
+            yield scene.name, held
+            problems = held.conversation.problems if held.conversation else ()
+            if number == 0 and any(p.kind == "agent_absent" for p in problems):
                 break
     finally:
         runner.close()
-    return held
 
 
 def _hold(runner: Runner, scene: Scene, agent: Agent, tell: Tell) -> Held:

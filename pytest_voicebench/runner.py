@@ -15,7 +15,7 @@ from functools import partial
 from typing import TypeVar
 
 from pytest_voicebench.agent_side import STOP_TIMEOUT_S
-from pytest_voicebench.agents.gate import parted
+from pytest_voicebench.agents.gate import Gate, parted
 from pytest_voicebench.agents.protocol import Agent
 from pytest_voicebench.audio import BLOCK_S
 from pytest_voicebench.blocking import BLOCKED_S, LOOKS, blocked_by, limit_s, watched
@@ -76,7 +76,7 @@ class _Wall:
     def __init__(self, quiet: _Quiet) -> None:
         self.left_behind = False
         self._quiet = quiet
-        self._held: dict[Future[Conversation], tuple[str, float]] = {}
+        self._held: dict[Future[Conversation], tuple[str, float, Gate]] = {}
         self._phases: _Phases | None = None
         self._rounds = 0
         self._loop = asyncio.new_event_loop()
@@ -86,7 +86,8 @@ class _Wall:
     def submit(self, scenario: Scenario, agent: Agent, progress: Progress | None) -> Future[Conversation]:
         """Start a conversation. What the future holds: see `Runner.submit`."""
         future: Future[Conversation] = Future()
-        self._held[future] = agent.info.name, limit_s(parted(agent)[0])
+        plain, gate = parted(agent)
+        self._held[future] = agent.info.name, limit_s(plain), gate
         inner = asyncio.run_coroutine_threadsafe(self._hold(scenario, agent, progress), self._loop)
         future.add_done_callback(self._forget)
         # A future keeps its callbacks: one that led back to it would keep the sound until a full garbage collection.
@@ -127,13 +128,14 @@ class _Wall:
         self._loop.call_later(min(1.0, self._limit_s() / LOOKS), self._go_round)
 
     def _limit_s(self) -> float:
-        return max((most_s for _, most_s in tuple(self._held.values())), default=BLOCKED_S)
+        return max((most_s for _, most_s, _ in tuple(self._held.values())), default=BLOCKED_S)
 
     def _leave(self, place: str) -> None:
         most_s, self.left_behind = self._limit_s(), True
-        names = " or ".join(sorted({name for name, _ in tuple(self._held.values())}))
+        names = " or ".join(sorted({name for name, _, _ in tuple(self._held.values())}))
         self._stop()  # once the thread is given back
-        for future in tuple(self._held):
+        for future, (_, _, gate) in tuple(self._held.items()):
+            gate.abandon()  # else whoever waits for its place at the provider waits until the end of the run
             with suppress(InvalidStateError):  # it was cancelled just now
                 future.set_exception(blocked_by(names, most_s, place))
 

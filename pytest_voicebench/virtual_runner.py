@@ -94,6 +94,7 @@ class VirtualRunner:
         loop = VirtualTimeLoop()
 
         def leave(place: str) -> None:
+            parted(asked.agent)[1].abandon()
             if self._end(asked, blocked_by(asked.name, asked.most_s, place)):
                 with self._changed:
                     self._stop = None

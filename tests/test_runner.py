@@ -14,6 +14,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from pytest_voicebench.admission.entrance import Entrance
+from pytest_voicebench.admission.limits import Limit
+from pytest_voicebench.admission.places import Places
+from pytest_voicebench.agents.gate import Gated
 from pytest_voicebench.audio import BLOCK_S
 from pytest_voicebench.blocking import Blocked
 from pytest_voicebench.clock import Ticker, VirtualTimeError, VirtualTimeLoop
@@ -142,6 +146,39 @@ def test_code_that_keeps_its_thread_ends_its_conversation_and_the_next_is_held(t
         held.result(timeout=60)
     assert "\n" not in str(told.value)
     assert runner.submit(scenario, Scripted([], clock=clock)).result(timeout=60).ended == "max_duration"
+    released.set()
+
+
+@pytest.mark.parametrize("clock", ["virtual", "wall"])
+def test_an_agent_that_keeps_its_thread_does_not_keep_its_place_at_the_provider(tmp_path, runner, clock):
+    """Of one place only; others that share the thread wait in its line meanwhile."""
+    released = threading.Event()
+
+    class Quick(Scripted):
+        blocks_at_most_s = 0.5
+
+    class Blocking(Quick):
+        @asynccontextmanager
+        async def connect(self, setup):
+            await asyncio.sleep(0.2)
+            released.wait(timeout=60)
+            async with super().connect(setup) as line:
+                yield line
+
+    async def inline(work, *args):
+        return work(*args)
+
+    way = Entrance(name="one", places=Places(folder=tmp_path / "places", limit=Limit(sessions=1)), aside=inline)
+    scenario = stage.scenario(tmp_path, max_duration_s=0.1)
+    agents = [Blocking([], clock=clock), Quick([], clock=clock)]
+    held, *waiting = [runner.submit(scenario, Gated(agent=agent, gate=way.gate("x"))) for agent in agents]
+    with pytest.raises(Blocked):
+        held.result(timeout=60)
+    if clock == "wall":  # it shared the thread
+        with pytest.raises(Blocked):
+            waiting[0].result(timeout=60)
+    after = runner.submit(scenario, Gated(agent=Scripted([], clock=clock), gate=way.gate("y")))
+    assert after.result(timeout=60).ended == "max_duration"
     released.set()
 
 

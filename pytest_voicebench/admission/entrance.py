@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from pytest_voicebench.admission.places import Place, Places
 from pytest_voicebench.admission.retrying import WORTH_A_TRY, Retries
@@ -22,6 +23,14 @@ LOOK_S = 0.5
 """How often the first in line looks whether another process gave a place back. The others sleep."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """Those who wait in one loop. Where an agent keeps a loop's thread, its lines never move: the next has its own."""
+
+    places: asyncio.Lock = field(default_factory=asyncio.Lock)
+    starts: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
 @dataclass(slots=True, kw_only=True)
 class Entrance:
     """The way to one provider for the conversations of this process: one line, in which only the first one looks.
@@ -34,8 +43,7 @@ class Entrance:
     retries: Retries = field(default_factory=Retries)
     now_s: Callable[[], float] = time.time
     aside: Callable[..., Awaitable[Any]] = asyncio.to_thread
-    _line: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _starts: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _lines: WeakKeyDictionary[asyncio.AbstractEventLoop, _Lines] = field(default_factory=WeakKeyDictionary)
 
     def gate(self, item_id: str, tell: Tell = lambda _: None, connected: Callable[[], None] = lambda: None) -> Gate:
         """The gate for one conversation. `tell` gets what it waits for, and nothing when it goes on; `connected` is
@@ -44,13 +52,17 @@ class Entrance:
 
     async def place(self, tell: Tell) -> Place:
         """Wait for a place. First come, first served within this process; between processes luck decides."""
-        if self._line.locked():
+        line = self._lines_of_this_loop().places
+        if line.locked():
             tell(self._full())
-        async with self._line:
+        async with line:
             while (place := await self._taken()) is None:
                 tell(self._full())
                 await asyncio.sleep(LOOK_S)
         return place
+
+    def _lines_of_this_loop(self) -> _Lines:
+        return self._lines.setdefault(asyncio.get_running_loop(), _Lines())
 
     async def _taken(self) -> Place | None:
         """A try; a place that a cancelled conversation got at the last moment is given back."""
@@ -63,9 +75,10 @@ class Entrance:
 
     async def moment(self, tell: Tell) -> None:
         """Wait until a session may be started: not too many a minute, and not while the provider wants a pause."""
-        if self._starts.locked():
+        line = self._lines_of_this_loop().starts
+        if line.locked():
             tell(f"waiting to start: {self.name}")
-        async with self._starts:
+        async with line:
             while wait_s := await self.run(self.places.start, self.now_s()):
                 tell(f"waiting to start: {self.name} in {wait_s:.0f} s")
                 await asyncio.sleep(min(wait_s, 1.0))
@@ -101,14 +114,20 @@ class _ProviderGate(Gate):
         self._tried = 0
         self._refused_at_s: float | None = None
         self._why = ""
+        self._place: Place | None = None
 
     @asynccontextmanager
     async def admitted(self) -> AsyncIterator[None]:
-        place = await self._entrance.place(self._tell)
+        self._place = await self._entrance.place(self._tell)
         self._tell("")
         try:
             yield
         finally:
+            self.abandon()
+
+    def abandon(self) -> None:
+        place, self._place = self._place, None
+        if place is not None:
             place.give_back()
 
     async def start(self) -> None:

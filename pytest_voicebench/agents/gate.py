@@ -42,6 +42,9 @@ class Gate:
         had to. Raises GateBroken."""
         return False
 
+    def abandon(self) -> None:
+        """Give back what the conversation holds, in any thread: its own one is kept for good by its agent."""
+
     def told(self, absent: AgentAbsent) -> tuple[AbsenceKind, str]:
         """The kind of error that it is in the end, and what is said about it."""
         return "agent_absent", str(absent)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from concurrent.futures import TimeoutError as NotYet
 
 from pytest_voicebench.agents.protocol import Agent, Unsupported
@@ -18,7 +18,7 @@ Tell = Callable[[SceneName, float], None]
 _GLANCE_S = 0.5
 
 
-def hold_scenes(scenes: tuple[Scene, ...], make: Make, tell: Tell) -> Iterator[tuple[SceneName, Held]]:
+def hold_scenes(scenes: tuple[Scene, ...], make: Make, tell: Tell) -> Generator[tuple[SceneName, Held], None, None]:
     """What came of each scene, as soon as it is over; after a first one without a connection no other is tried.
 
     `make` gives the agent for a scenario, `tell` learns every second how far a conversation has come.

@@ -10,9 +10,10 @@ import time
 import pytest
 from websockets.asyncio.server import serve
 
+from pytest_voicebench.agents.addresses import is_private, shown_url, websocket_flaw
 from pytest_voicebench.agents.credentials import Secret, scrubbed, secrets_of
 from pytest_voicebench.agents.refusals import Unreachable, status_refusal
-from pytest_voicebench.agents.wire import is_private, open_wire, shown_url, url_flaw
+from pytest_voicebench.agents.wire import open_wire
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.hidden import without_secrets
 from tests.servers.openai_script import Script
@@ -153,7 +154,7 @@ def test_nothing_that_is_logged_at_any_level_shows_the_key(caplog):
     ],
 )
 def test_what_is_an_address(url, fine):
-    assert (url_flaw(url) is None) == fine
+    assert (websocket_flaw(url) is None) == fine
 
 
 def test_what_of_an_address_is_shown_and_where_it_is_private():

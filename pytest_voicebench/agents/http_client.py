@@ -9,7 +9,6 @@ import ssl
 from collections.abc import AsyncIterator
 from contextvars import ContextVar
 from typing import Any
-from urllib.parse import urlsplit
 
 import openai  # at the top: two threads that import it at once, each for a conversation, break each other's import
 
@@ -86,21 +85,3 @@ def certificates() -> ssl.SSLContext:
     """Those of the system. Reading them takes 50 ms, in which every conversation of the process would stand still."""
     context: ssl.SSLContext = _library().create_ssl_context()
     return context
-
-
-def url_flaw(url: object, example: str) -> str | None:
-    """What is wrong with the address of an endpoint, to be said after the setting's name; None if nothing is."""
-    try:
-        parts = urlsplit(url) if isinstance(url, str) else urlsplit("")
-        fine = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
-        fine = False
-    if not fine or not isinstance(url, str) or not url.isascii() or not url.isprintable() or " " in url:
-        return f"must be the address of {example}"
-    return "must not hold a user, password or query" if parts.username or parts.password or parts.query else None
-
-
-def is_private(url: str) -> bool:
-    """Whether nobody on the way can read what is sent there: encrypted, or this machine."""
-    parts = urlsplit(url)
-    return parts.scheme == "https" or parts.hostname in ("localhost", "127.0.0.1", "::1")

@@ -8,12 +8,12 @@ import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 from websockets.typing import Subprotocol
 
+from pytest_voicebench.agents.addresses import shown_url
 from pytest_voicebench.agents.arriving import MOST_FRAMES, ArrivingConnection
 from pytest_voicebench.agents.credentials import Secret, scrubbed, secrets_of
 from pytest_voicebench.agents.refusals import Unreachable, connection_refusal, proxy_note, short, status_refusal
@@ -297,31 +297,6 @@ class _Connect(connect):
 
     def process_redirect(self, exc: Exception) -> Exception | str:
         return exc
-
-
-def shown_url(url: str) -> str:
-    """The address as logs and reports may show it: no user, password or query."""
-    parts = urlsplit(url)
-    host = f"[{parts.hostname}]" if parts.hostname and ":" in parts.hostname else parts.hostname or ""
-    return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path}"
-
-
-def url_flaw(url: str) -> str | None:
-    """What is wrong with the address of a WebSocket, or None."""
-    try:
-        parts = urlsplit(url)
-        fine = parts.scheme in ("ws", "wss") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
-        fine = False
-    if not fine or not url.isascii() or not url.isprintable() or " " in url:
-        return "url must be the address of a WebSocket: wss://HOST/PATH or ws://HOST:PORT/PATH"
-    return "url must not hold a user or password" if parts.username or parts.password else None
-
-
-def is_private(url: str) -> bool:
-    """Whether nobody on the way can read what is sent there: encrypted, or this machine."""
-    parts = urlsplit(url)
-    return parts.scheme == "wss" or parts.hostname in ("localhost", "127.0.0.1", "::1")
 
 
 def _refusal(error: Exception, where: str, secrets: Sequence[Secret], key: Secret | None) -> Unreachable:

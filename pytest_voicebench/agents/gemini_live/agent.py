@@ -9,13 +9,14 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
+from pytest_voicebench.agents.addresses import is_private, websocket_flaw
 from pytest_voicebench.agents.credentials import Secret, Unrevealing, find_key, need_key
 from pytest_voicebench.agents.gemini_live.line import LiveLine
 from pytest_voicebench.agents.gemini_live.messages import Asked, session_setup
 from pytest_voicebench.agents.gemini_live.models import GEMINI_2_5, GEMINI_3_1, GEMINI_3_8, Calling, Generation
 from pytest_voicebench.agents.protocol import Line, Setup
 from pytest_voicebench.agents.settings import need_one_of
-from pytest_voicebench.agents.wire import Wire, is_private, open_wire, url_flaw
+from pytest_voicebench.agents.wire import Wire, open_wire
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.conversation import AgentInfo
 
@@ -63,7 +64,7 @@ class GeminiLive(Unrevealing):
             value = getattr(self, name)
             if not isinstance(value, str) or not value or not value.isprintable():
                 raise ValueError(f"{name} must be text, not {value!r}")
-        if flaw := url_flaw(self.url):
+        if flaw := websocket_flaw(self.url):
             raise ValueError(flaw)
         need_one_of("start_sensitivity", self.start_sensitivity, _SENSITIVITY)
         need_one_of("end_sensitivity", self.end_sensitivity, _SENSITIVITY)

@@ -13,6 +13,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+from pytest_voicebench.agents.addresses import shown_url, websocket_flaw
 from pytest_voicebench.agents.briefing import briefing, function_tools
 from pytest_voicebench.agents.credentials import Unrevealing, need_key, secrets_in
 from pytest_voicebench.agents.livekit.agent import SOURCES, start_timeout_flaw
@@ -25,7 +26,6 @@ from pytest_voicebench.agents.livekit_room.state import RoomState
 from pytest_voicebench.agents.present import Present
 from pytest_voicebench.agents.protocol import AgentAbsent, Line, Setup
 from pytest_voicebench.agents.tool_host import LOOPBACK, ToolHost, address_flaw, tool_host
-from pytest_voicebench.agents.wire import shown_url, url_flaw
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.conversation import AgentInfo
 
@@ -65,7 +65,7 @@ class LiveKitRoom(Unrevealing):
             raise ValueError(f"agent_name must be the name that the agent's worker registers, not {self.agent_name!r}")
         url = self.url or need_key(("LIVEKIT_URL",)).reveal()
         url = re.sub(r"^http(?=s?://)", "ws", url)
-        if flaw := url_flaw(url):
+        if flaw := websocket_flaw(url):
             raise ValueError(flaw if self.url else f"LIVEKIT_URL: {flaw}")
         object.__setattr__(self, "url", url)
         server = Server(url=url, key=need_key(("LIVEKIT_API_KEY",)), secret=need_key(("LIVEKIT_API_SECRET",)))

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from pytest_voicebench.agents.addresses import shown_url
 from pytest_voicebench.agents.credentials import Secret
 from pytest_voicebench.agents.refusals import Unreachable, status_refusal
-from pytest_voicebench.agents.wire import shown_url
 from pytest_voicebench.agents.wire_log import WireLog
 
 if TYPE_CHECKING:

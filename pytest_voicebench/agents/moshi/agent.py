@@ -10,13 +10,14 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 from urllib.parse import quote, urlencode, urlsplit
 
+from pytest_voicebench.agents.addresses import shown_url, websocket_flaw
 from pytest_voicebench.agents.briefing import briefing
 from pytest_voicebench.agents.credentials import Unrevealing
 from pytest_voicebench.agents.moshi.codec import Decoder, Encoder
 from pytest_voicebench.agents.moshi.line import MoshiLine
 from pytest_voicebench.agents.moshi.state import StreamState
 from pytest_voicebench.agents.protocol import Line, Setup
-from pytest_voicebench.agents.wire import open_wire, shown_url, url_flaw
+from pytest_voicebench.agents.wire import open_wire
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio import RATE_HZ
 from pytest_voicebench.conversation import AgentInfo
@@ -46,7 +47,7 @@ class Moshi(Unrevealing):
             value = getattr(self, name)
             if not isinstance(value, str) or not value or not value.isprintable():
                 raise ValueError(f"{name} must be text, not {value!r}")
-        if flaw := url_flaw(self.url):
+        if flaw := websocket_flaw(self.url):
             raise ValueError(flaw)
         if not 0.1 <= self.handshake_s <= 25:
             raise ValueError(f"handshake_s must be from 0.1 to 25, not {self.handshake_s}")

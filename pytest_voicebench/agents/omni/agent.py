@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+from pytest_voicebench.agents.addresses import is_private, websocket_flaw
 from pytest_voicebench.agents.credentials import Secret, Unrevealing, find_key, need_key
 from pytest_voicebench.agents.omni.asked import INPUT_HZ, Asked, overlap_policy
 from pytest_voicebench.agents.omni.line import OmniLine
@@ -17,7 +18,7 @@ from pytest_voicebench.agents.omni.opening import Clock, Opened, open_map, open_
 from pytest_voicebench.agents.omni.reference import reference_flaw, reference_wav
 from pytest_voicebench.agents.protocol import AgentAbsent, Line, Setup
 from pytest_voicebench.agents.settings import need_one_of
-from pytest_voicebench.agents.wire import Wire, is_private, open_wire, url_flaw
+from pytest_voicebench.agents.wire import Wire, open_wire
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio_files import AudioError
 from pytest_voicebench.conversation import AgentInfo
@@ -105,7 +106,7 @@ class MiniCpmO(Unrevealing):
             value = getattr(self, name)
             if not isinstance(value, str) or not value.isprintable():
                 raise ValueError(f"{name} must be text, not {value!r}")
-        if flaw := url_flaw(self._url) or reference_flaw(str(self.ref_audio)):
+        if flaw := websocket_flaw(self._url) or reference_flaw(str(self.ref_audio)):
             raise ValueError(flaw)
         self._check_turns()
         own = self._dialect

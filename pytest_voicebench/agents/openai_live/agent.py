@@ -10,21 +10,14 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
+from pytest_voicebench.agents.addresses import is_private, websocket_flaw
 from pytest_voicebench.agents.briefing import briefing, function_tools
 from pytest_voicebench.agents.credentials import Secret, Unrevealing, find_key, need_key
 from pytest_voicebench.agents.openai_live.state import LiveState
 from pytest_voicebench.agents.openai_realtime.line import RealtimeLine
 from pytest_voicebench.agents.protocol import Line, Setup, Usage
 from pytest_voicebench.agents.refusals import Unreachable
-from pytest_voicebench.agents.wire import (
-    AUDIO,
-    CLOSE_TIMEOUT_S,
-    AudioFrame,
-    Wire,
-    is_private,
-    open_wire,
-    url_flaw,
-)
+from pytest_voicebench.agents.wire import AUDIO, CLOSE_TIMEOUT_S, AudioFrame, Wire, open_wire
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio import RATE_HZ
 from pytest_voicebench.conversation import AgentInfo
@@ -65,7 +58,7 @@ class GptLive(Unrevealing):
             value = getattr(self, name)
             if not isinstance(value, str) or not value or not value.isprintable():
                 raise ValueError(f"{name} must be text, not {value!r}")
-        if flaw := url_flaw(self.url):
+        if flaw := websocket_flaw(self.url):
             raise ValueError(flaw)
         if self.backend_effort not in self.EFFORTS:
             raise ValueError(f"backend_effort must be {' or '.join(self.EFFORTS)}, not {self.backend_effort!r}")

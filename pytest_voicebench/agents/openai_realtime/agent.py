@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, quote, urlsplit
 
+from pytest_voicebench.agents.addresses import is_private, websocket_flaw
 from pytest_voicebench.agents.credentials import Secret, Unrevealing, find_key, need_key
 from pytest_voicebench.agents.openai_realtime.dialects import DIALECTS, Asked, differences, session_update
 from pytest_voicebench.agents.openai_realtime.line import RealtimeLine
@@ -16,7 +17,7 @@ from pytest_voicebench.agents.openai_realtime.state import SessionState
 from pytest_voicebench.agents.protocol import Fault, Line, Setup
 from pytest_voicebench.agents.refusals import Unreachable
 from pytest_voicebench.agents.settings import need_one_of
-from pytest_voicebench.agents.wire import Wire, is_private, open_wire, url_flaw
+from pytest_voicebench.agents.wire import Wire, open_wire
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio import RATE_HZ
 from pytest_voicebench.conversation import AgentInfo
@@ -58,7 +59,7 @@ class GptRealtime(Unrevealing):
             value = getattr(self, name)
             if not isinstance(value, str) or not value or not value.isprintable():
                 raise ValueError(f"{name} must be text, not {value!r}")
-        if flaw := url_flaw(self.url):
+        if flaw := websocket_flaw(self.url):
             raise ValueError(flaw)
         need_one_of("dialect", self.dialect, tuple(DIALECTS))
         need_one_of("turn_detection", self.turn_detection, DIALECTS[self.dialect].turn_detections)

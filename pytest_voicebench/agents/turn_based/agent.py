@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 from urllib.parse import urlsplit
 
+from pytest_voicebench.agents.addresses import endpoint_flaw, is_private
 from pytest_voicebench.agents.credentials import Secret, Unrevealing, find_key, need_key
 from pytest_voicebench.agents.detectors import detector_flaw, open_ears
-from pytest_voicebench.agents.http_client import is_private, url_flaw
 from pytest_voicebench.agents.protocol import AgentEvent, Line, Setup
 from pytest_voicebench.agents.turn_based.answering import Answering
 from pytest_voicebench.agents.turn_based.endpoints import Endpoint, Service, open_endpoints
@@ -61,7 +61,7 @@ class TurnBased(Unrevealing):
             if not isinstance(value, str) or not value or not value.isprintable():
                 raise ValueError(f"{name} must be text, not {value!r}")
         for name, url in self.urls().items():
-            if flaw := url_flaw(url, "an OpenAI-compatible endpoint: https://HOST/v1 or http://HOST:PORT/v1"):
+            if flaw := endpoint_flaw(url, "an OpenAI-compatible endpoint: https://HOST/v1 or http://HOST:PORT/v1"):
                 raise ValueError(f"{name} {flaw}")
         if flaw := detector_flaw(self.vad):
             raise ValueError(flaw)

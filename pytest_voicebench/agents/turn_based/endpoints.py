@@ -10,13 +10,13 @@ from contextlib import AsyncExitStack, aclosing, asynccontextmanager, contextman
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pytest_voicebench.agents.addresses import shown_url
 from pytest_voicebench.agents.credentials import Secret
 from pytest_voicebench.agents.http_client import certificates, open_client
 from pytest_voicebench.agents.http_failures import failure
 from pytest_voicebench.agents.openai_realtime.usage import usage_counts
 from pytest_voicebench.agents.refusals import Unreachable
 from pytest_voicebench.agents.turn_based.bare_pcm import bytes_flaw, kind_flaw
-from pytest_voicebench.agents.wire import shown_url
 from pytest_voicebench.agents.wire_log import WireLog
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, fields, replace
 
+from pytest_voicebench.agents.addresses import shown_url, websocket_flaw
 from pytest_voicebench.agents.credentials import Secret, Unrevealing, find_key, scrubbed, secrets_in, secrets_of
 from pytest_voicebench.agents.present import Present
 from pytest_voicebench.agents.protocol import Line, Setup
@@ -20,7 +21,7 @@ from pytest_voicebench.agents.twilio.messages import DIALECTS, TWILIO, Call, wit
 from pytest_voicebench.agents.twilio.mulaw import RATE_HZ
 from pytest_voicebench.agents.twilio.state import StreamState
 from pytest_voicebench.agents.twilio.voice_url import announce, signed_headers, voice_url_flaw
-from pytest_voicebench.agents.wire import open_wire, shown_url, url_flaw
+from pytest_voicebench.agents.wire import open_wire
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.conversation import AgentInfo
 
@@ -66,7 +67,7 @@ class Twilio(Unrevealing):
             raise ValueError(
                 "give url=wss://... (the agent's WebSocket) or voice_url=https://... (what answers with TwiML)"
             )
-        if flaw := url_flaw(self.url) if self.url else voice_url_flaw(self.voice_url):
+        if flaw := websocket_flaw(self.url) if self.url else voice_url_flaw(self.voice_url):
             raise ValueError(flaw)
         if self.dialect not in DIALECTS:
             raise ValueError(f"dialect must be {' or '.join(DIALECTS)}, not {self.dialect!r}")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from pytest_voicebench.agents.wire import url_flaw
+from pytest_voicebench.agents.addresses import websocket_flaw
 
 LARGEST = 64 * 1024
 """Bytes of a document that Twilio takes."""
@@ -70,7 +70,7 @@ def read_stream(document: bytes) -> Stream:
     if reading.url is None:
         held = ", ".join(dict.fromkeys(reading.verbs)) or "nothing"
         raise NoStream(f"the TwiML has no <Connect><Stream>: it holds {held[:200]}")
-    if flaw := url_flaw(reading.url):
+    if flaw := websocket_flaw(reading.url):
         raise NoStream(f"the TwiML's <Stream> has no usable address: {flaw}")
     return Stream(url=reading.url, parameters=reading.parameters)
 

@@ -9,13 +9,13 @@ import hmac
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+from pytest_voicebench.agents.addresses import is_address, shown_url
 from pytest_voicebench.agents.credentials import Secret
 from pytest_voicebench.agents.http_client import certificates, open_client
 from pytest_voicebench.agents.http_failures import failure
 from pytest_voicebench.agents.refusals import Unreachable, status_refusal
 from pytest_voicebench.agents.twilio.messages import Call
 from pytest_voicebench.agents.twilio.twiml import LARGEST, NoStream, Stream, read_stream
-from pytest_voicebench.agents.wire import shown_url
 from pytest_voicebench.agents.wire_log import WireLog
 
 TIMEOUT_S = 15.0
@@ -26,13 +26,9 @@ SIGNATURE = "X-Twilio-Signature"
 
 def voice_url_flaw(url: str) -> str | None:
     """What is wrong with the address, or None."""
-    try:
-        parts = urlsplit(url)
-        fine = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
-        fine = False
-    if not fine or not url.isascii() or not url.isprintable() or " " in url:
+    if not is_address(url, ("http", "https")):
         return "voice_url must be the address of a page: https://HOST/PATH or http://HOST:PORT/PATH"
+    parts = urlsplit(url)
     return "voice_url must not hold a user or password" if parts.username or parts.password else None
 
 

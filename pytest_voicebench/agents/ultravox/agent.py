@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
+from pytest_voicebench.agents.addresses import endpoint_flaw, is_private
 from pytest_voicebench.agents.credentials import Secret, Unrevealing, find_key, need_key
-from pytest_voicebench.agents.http_client import is_private, url_flaw
 from pytest_voicebench.agents.protocol import Line, Setup
 from pytest_voicebench.agents.ultravox.creation import INPUT_HZ, Asked, call_request, create_call, delete_call, duration
 from pytest_voicebench.agents.ultravox.line import UltravoxLine
@@ -69,7 +69,7 @@ class Ultravox(Unrevealing):
             value = getattr(self, name)
             if not isinstance(value, str) or not value or not value.isprintable():
                 raise ValueError(f"{name} must be text, not {value!r}")
-        if flaw := url_flaw(self.url, "Ultravox's API: https://HOST/api or http://HOST:PORT/api"):
+        if flaw := endpoint_flaw(self.url, "Ultravox's API: https://HOST/api or http://HOST:PORT/api"):
             raise ValueError(f"url {flaw}")
         if self.first_speaker not in ("user", "agent"):
             raise ValueError(f"first_speaker must be user or agent, not {self.first_speaker!r}")

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+from pytest_voicebench.agents.addresses import shown_url, websocket_flaw
 from pytest_voicebench.agents.briefing import briefing
 from pytest_voicebench.agents.credentials import Secret
 from pytest_voicebench.agents.http_client import certificates, open_client
 from pytest_voicebench.agents.http_failures import failure
 from pytest_voicebench.agents.protocol import Fault, Setup
 from pytest_voicebench.agents.refusals import Unreachable, status_refusal
-from pytest_voicebench.agents.wire import OPEN_TIMEOUT_S, shown_url, url_flaw
+from pytest_voicebench.agents.wire import OPEN_TIMEOUT_S
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio import RATE_HZ
 from pytest_voicebench.tools import Tool
@@ -151,7 +152,7 @@ async def _posted(url: str, request: Mapping[str, Json], secret: Secret | None) 
 def _join_url(call: Json, where: str) -> str:
     """Raises Unreachable where there is none that can be joined."""
     address = call.get("joinUrl") if isinstance(call, dict) else None
-    if not isinstance(address, str) or url_flaw(address):
+    if not isinstance(address, str) or websocket_flaw(address):
         raise Unreachable("rejected", f"{where}: the answer holds no joinUrl of a WebSocket")
     return address
 
@@ -173,7 +174,7 @@ def _shown(call: Json) -> dict[str, Json]:
     address = found.get("joinUrl")
     return {
         "callId": found.get("callId"),
-        "joinUrl": shown_url(address) if isinstance(address, str) and not url_flaw(address) else None,
+        "joinUrl": shown_url(address) if isinstance(address, str) and not websocket_flaw(address) else None,
     }
 
 

@@ -8,8 +8,8 @@ import re
 import pytest
 
 from pytest_voicebench.agents import wire_log
+from pytest_voicebench.agents.audio_frame import AUDIO, AudioFrame
 from pytest_voicebench.agents.credentials import Secret
-from pytest_voicebench.agents.wire import AUDIO, AudioFrame
 from pytest_voicebench.agents.wire_log import WireLog
 
 

@@ -10,14 +10,16 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from websockets.asyncio.client import connect
-from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
+from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.typing import Subprotocol
 
 from pytest_voicebench.agents.addresses import shown_url
 from pytest_voicebench.agents.arriving import MOST_FRAMES, ArrivingConnection
+from pytest_voicebench.agents.audio_frame import AudioFrame, as_text
 from pytest_voicebench.agents.credentials import Secret, scrubbed, secrets_of
-from pytest_voicebench.agents.refusals import Unreachable, connection_refusal, proxy_note, short, status_refusal
+from pytest_voicebench.agents.refusals import Unreachable, short
 from pytest_voicebench.agents.turns import turns_of_this_loop
+from pytest_voicebench.agents.wire_failures import KEEPALIVE_S, LARGEST_MESSAGE, told_end, wire_refusal
 from pytest_voicebench.agents.wire_log import WireLog
 
 Json = Any
@@ -29,17 +31,9 @@ HANDSHAKE_TIMEOUT_S = 10.0
 CLOSE_TIMEOUT_S = 2.0
 LEAVE_TIMEOUT_S = 0.5
 """For the farewell to a server whose place another connection has taken already."""
-KEEPALIVE_S = 20.0
-LARGEST_MESSAGE = 16 * 1024 * 1024
-"""Bytes; the largest events that a provider documents are 15 MiB."""
 
 ENDED_WELL = (1000, 1005)
 """Closing codes of a server that hangs up: done, and none given."""
-
-AUDIO = "<audio>"
-"""In the event of an AudioFrame: the place of the audio."""
-
-_as_text = json.JSONEncoder(separators=(",", ":")).encode  # json.dumps makes an encoder for every block
 
 _QUIET = logging.Logger("pytest_voicebench.wire", logging.CRITICAL)  # the library's own debug log shows headers
 _QUIET.addHandler(logging.NullHandler())
@@ -58,27 +52,6 @@ class WireBroken(Exception):  # noqa: N818 - names what is the case
 
 class Garbled(WireBroken):
     """The line stands, but what came over it cannot be read; one line."""
-
-
-class AudioFrame:
-    """An event that differs from block to block in its audio alone: `event` holds AUDIO where that belongs.
-
-    It is written as JSON once, not fifty times a second in each of a hundred conversations.
-    """
-
-    def __init__(self, event: Mapping[str, Json]) -> None:
-        self._before, self._after = _as_text(event).split(AUDIO)
-        self._shown: dict[int, str] = {}
-
-    def filled(self, base64_text: str) -> str:
-        """The event with this audio."""
-        return f"{self._before}{base64_text}{self._after}"
-
-    def shown(self, characters: int) -> str:
-        """The event as logs show it, with so much audio."""
-        if characters not in self._shown:
-            self._shown[characters] = self.filled(f"<{characters} characters>")
-        return self._shown[characters]
 
 
 class Wire:
@@ -116,7 +89,7 @@ class Wire:
     async def send(self, event: Mapping[str, Json]) -> bool:
         """Send one object, and say whether it left. Waits while the server takes nothing."""
         try:
-            await self._connection.send(_as_text(event))
+            await self._connection.send(as_text(event))
         except ConnectionClosed:
             return False
         self._log.sent(self._shown(event))
@@ -161,7 +134,7 @@ class Wire:
         except ConnectionClosed as closed:
             if self._left:
                 return None
-            told = _told_end(closed, self.scrubbed)
+            told = told_end(closed, self.scrubbed)
             self._log.note(told)
             if closed.rcvd is not None and closed.rcvd.code in ENDED_WELL:
                 return None
@@ -281,7 +254,7 @@ async def open_wire(
             logger=_QUIET,
         )
     except (OSError, WebSocketException, EOFError, ValueError) as error:
-        refused = _refusal(error, where, secrets, secret)
+        refused = wire_refusal(error, where, secrets, secret, OPEN_TIMEOUT_S)
         log.note(str(refused))
         raise refused from None
     assert isinstance(connection, ArrivingConnection)
@@ -299,49 +272,6 @@ class _Connect(connect):
         return exc
 
 
-def _refusal(error: Exception, where: str, secrets: Sequence[Secret], key: Secret | None) -> Unreachable:
-    """Why no connection came about, in one line."""
-    if known := connection_refusal(error, where):
-        return known
-    told = short(scrubbed(str(getattr(error, "strerror", None) or error), secrets))
-    match error:
-        case InvalidStatus():
-            response = error.response
-            told = scrubbed(_error_message(bytes(response.body or b"")), secrets)
-            headers = {n.title(): value for n, value in response.headers.raw_items()}  # get() raises for two of a name
-            return status_refusal(response.status_code, told, where=where, headers=headers, secret=key)
-        case TimeoutError():
-            return Unreachable("timeout", f"{where}: no connection within {OPEN_TIMEOUT_S:.0f} s{proxy_note()}")
-        case OSError():
-            told = told or "the connection broke off while it was opened"
-            return Unreachable("refused", f"{where}: {told}{proxy_note()}")
-    return Unreachable("rejected", f"{where}: no WebSocket there: {told}")
-
-
-def _error_message(body: bytes) -> str:
-    """`error.message` of a JSON body; empty where there is none."""
-    try:
-        message = json.loads(body)["error"]["message"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return ""
-    return message if isinstance(message, str) else ""
-
-
 def _shown_bytes(data: bytes) -> dict[str, Json]:
     """A binary frame as the log has it: frames of one length in a row are one row."""
     return {"binary": f"<{len(data)} bytes>"}
-
-
-def _told_end(closed: ConnectionClosed, scrub: Callable[[str], str]) -> str:
-    """How an open connection ended, in one line."""
-    sent, received = closed.sent, closed.rcvd
-    if received is not None and (sent is None or closed.rcvd_then_sent):
-        reason = f" {short(scrub(received.reason))}" if received.reason else ""
-        return f"the server closed the connection ({received.code}{reason})"
-    if sent is not None and sent.code == 1009:
-        return f"the server sent a message of more than {LARGEST_MESSAGE // 2**20} MiB (1009)"
-    if sent is not None and sent.code == 1011:
-        return f"no sign of life from the server for {KEEPALIVE_S:.0f} s (1011)"
-    if sent is not None and sent.code != 1000:
-        return f"the server broke the WebSocket protocol ({sent.code} {short(scrub(sent.reason), 100)})"
-    return "the connection broke off without a closing frame (1006)"

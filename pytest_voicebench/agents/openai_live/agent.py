@@ -11,13 +11,14 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from pytest_voicebench.agents.addresses import is_private, websocket_flaw
+from pytest_voicebench.agents.audio_frame import AUDIO, AudioFrame
 from pytest_voicebench.agents.briefing import briefing, function_tools
 from pytest_voicebench.agents.credentials import Secret, Unrevealing, find_key, need_key
 from pytest_voicebench.agents.openai_live.state import LiveState
 from pytest_voicebench.agents.openai_realtime.line import RealtimeLine
 from pytest_voicebench.agents.protocol import Line, Setup, Usage
 from pytest_voicebench.agents.refusals import Unreachable
-from pytest_voicebench.agents.wire import AUDIO, CLOSE_TIMEOUT_S, AudioFrame, Wire, open_wire
+from pytest_voicebench.agents.wire import CLOSE_TIMEOUT_S, Wire, open_wire
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio import RATE_HZ
 from pytest_voicebench.conversation import AgentInfo

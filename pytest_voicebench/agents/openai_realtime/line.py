@@ -6,8 +6,9 @@ import base64
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Protocol
 
+from pytest_voicebench.agents.audio_frame import AUDIO, AudioFrame
 from pytest_voicebench.agents.protocol import AgentEvent, Fault, Ready, ToolResult
-from pytest_voicebench.agents.wire import AUDIO, AudioFrame, Wire, WireBroken
+from pytest_voicebench.agents.wire import Wire, WireBroken
 from pytest_voicebench.audio import Audio
 
 APPEND = AudioFrame({"type": "input_audio_buffer.append", "audio": AUDIO})

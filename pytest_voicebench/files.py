@@ -8,7 +8,8 @@ import os
 import shutil
 import stat
 import uuid
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -28,10 +29,20 @@ def write_atomically(path: Path, data: bytes) -> None:
 
     Its folder is made. Raises OSError, which names the file also where the disk is full.
     """
+    with written_whole(path) as temporary:
+        temporary.write_bytes(data)
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """A file's name beside `path`, for a writer that opens its file itself; what it wrote becomes `path` at the end.
+
+    Where the block raises, `path` is as it was. Raises as `write_atomically`.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
-        temporary.write_bytes(data)
+        yield temporary
         os.replace(temporary, path)
     except BaseException as error:
         if isinstance(error, OSError) and error.errno is not None:
@@ -39,6 +50,12 @@ def write_atomically(path: Path, data: bytes) -> None:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
+
+
+def os_error_text(error: OSError) -> str:
+    """`FILE: No space left on device`: which file and what is the case, on one line, without a number."""
+    reason = error.strerror or str(error)
+    return f"{error.filename}: {reason}" if error.filename is not None else reason
 
 
 def file_sha256(path: Path) -> str:
@@ -59,3 +76,22 @@ def link_or_copy(source: Path, target: Path) -> None:
         os.link(source, target)
     except OSError:
         shutil.copy2(source, target)
+
+
+def copy_files(source: Path, target: Path, copy: Callable[[Path, Path], object]) -> None:
+    """Each file below a folder to the same place below another, by `copy`, in the order of names.
+
+    Raises OSError for the first that cannot be copied, and for a link to a folder: such links may go in a circle.
+    """
+    for name, folders, files in os.walk(source, onerror=_raise):
+        folder = Path(name)
+        for link in (folder / one for one in folders if (folder / one).is_symlink()):
+            raise OSError(errno.EINVAL, "a link to a folder, which is not followed", str(link))
+        folders.sort()
+        (target / folder.relative_to(source)).mkdir(parents=True, exist_ok=True)
+        for file in sorted(files):
+            copy(folder / file, target / folder.relative_to(source) / file)
+
+
+def _raise(error: OSError) -> None:
+    raise error

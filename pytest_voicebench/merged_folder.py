@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from xml.etree.ElementTree import Element
 
-from pytest_voicebench.files import link_or_copy
+from pytest_voicebench.files import copy_files, link_or_copy
 from pytest_voicebench.judgement import Judgement
 from pytest_voicebench.judgement_files import write_judgements
 from pytest_voicebench.manifest import merged_manifest, write_manifest
@@ -16,6 +17,7 @@ from pytest_voicebench.plan import Plan, write_plan
 from pytest_voicebench.result import Result
 from pytest_voicebench.result_files import ITEMS_NAME, RunUnreadable, folder_of, save_result
 from pytest_voicebench.saved_run import SavedRun, load_run
+from pytest_voicebench.staging import staged
 from pytest_voicebench.writers.junit import JUNIT_NAME, write_junit
 from pytest_voicebench.writers.markdown import write_markdown
 from pytest_voicebench.writers.summary_json import write_summary
@@ -38,18 +40,26 @@ class Parts:
     cases: Mapping[str, Element] = field(default_factory=dict)
 
 
+@contextmanager
+def new_folder(out: Path) -> Iterator[Path]:
+    """A folder for `write_merged` and what follows it, which is at `out` once all of it is there, and nowhere before.
+
+    Raises MergeRefused where `out` exists; OSError.
+    """
+    if os.path.lexists(out):
+        raise MergeRefused(f"{out}: exists already; give another folder with --out")
+    with staged(out) as stage:
+        yield stage
+
+
 def write_merged(parts: Parts, out: Path) -> SavedRun:
     """Write plan, results, evidence (hard links where possible), judgements, summary.json, summary.md,
-    manifest.json and junit.xml.
+    manifest.json and junit.xml into an empty folder.
 
-    Gives the run as read back from it. Raises MergeRefused where `out` exists, or a result's folder lies outside its
-    run; RunUnreadable for figures too large to sum up.
+    Gives the run as read back from it. Raises MergeRefused where a result's folder lies outside its run or is not read
+    to its end; RunUnreadable for figures too large to sum up; OSError.
     """
     evidence = [_evidence(run.folder, result) for result, run in parts.rows if result.folder]
-    try:
-        out.mkdir(parents=True)
-    except FileExistsError:
-        raise MergeRefused(f"{out}: exists already; give another folder with --out") from None
     write_plan(out, parts.plan)
     _link(evidence, out)
     for result, _ in parts.rows:
@@ -81,8 +91,4 @@ def _evidence(run_folder: Path, result: Result) -> tuple[Path, str]:
 def _link(evidence: Iterable[tuple[Path, str]], out: Path) -> None:
     for source, folder in evidence:
         if source.is_dir():
-            shutil.copytree(source, out / folder, copy_function=_linked, dirs_exist_ok=True)
-
-
-def _linked(source: str, target: str) -> None:
-    link_or_copy(Path(source), Path(target))
+            copy_files(source, out / folder, link_or_copy)

@@ -256,14 +256,14 @@ def test_the_command_says_what_it_merged_and_what_pytest_would_have(tmp_path: Pa
     assert "exists already; give another folder with --out" in capsys.readouterr().err
 
 
-def test_the_command_refuses_holes_unless_they_are_allowed(tmp_path: Path, capsys: Any) -> None:
+def test_the_command_refuses_holes_and_where_they_are_allowed_they_are_no_success(tmp_path: Path, capsys: Any) -> None:
     a_shard(tmp_path / "one", 1, 2, ITEMS[:2], ITEMS[0])
     assert command.run(["one", "--reports", str(tmp_path)]) == 2
     assert capsys.readouterr().err == (
         "merge: shard 2 of 2 missing, 1 items: b (--allow-partial merges what is there)\n"
     )
     assert not (tmp_path / "one+0").exists()
-    assert command.run(["one", "--allow-partial", "--reports", str(tmp_path)]) == 0
+    assert command.run(["one", "--allow-partial", "--reports", str(tmp_path)]) == 1
     assert "note: shard 2 of 2 missing, 1 items: b" in capsys.readouterr().err
 
 

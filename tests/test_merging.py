@@ -156,7 +156,7 @@ def test_the_command_says_what_it_took_and_prints_the_tables(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     laid(tmp_path, [a_result(n, "failed") for n in "abc"], [a_result("a"), a_result("b", "error")])
-    assert command.run(["run", "--replace", "rerun", "--reports", str(tmp_path)]) == 0
+    assert command.run(["run", "--replace", "rerun", "--reports", str(tmp_path)]) == 1
     out = capsys.readouterr().out
     assert out.startswith("1 of 3 items from rerun laid over run: 1 failed -> passed\n")
     assert "  a: failed -> passed\n" in out
@@ -166,9 +166,41 @@ def test_the_command_says_what_it_took_and_prints_the_tables(
     assert "merged   1 of 3 items from rerun laid over run" in out
     assert find_run("latest", tmp_path) == tmp_path / "run+rerun"
     assert (
-        command.run(["run", "--replace", "rerun", "--reports", str(tmp_path), "--out", str(tmp_path / "x" / "y")]) == 0
+        command.run(["run", "--replace", "rerun", "--reports", str(tmp_path), "--out", str(tmp_path / "x" / "y")]) == 1
     )
     assert not (tmp_path / "x" / "latest").exists()
+
+
+@pytest.mark.parametrize(
+    ("left", "status"), [("passed", 0), ("skipped", 0), ("failed", 1), ("error", 1), ("not_run", 1)]
+)
+def test_a_run_with_a_rerun_laid_over_it_ends_as_pytest_would(tmp_path: Path, left: Outcome, status: int) -> None:
+    rest = a_result("b", left)
+    ran, planned = ((), (rest,)) if left == "not_run" else ((rest,), ())
+    a_run(tmp_path / "run", a_result("a", "error"), *ran, planned=planned)
+    a_run(tmp_path / "rerun", a_result("a"))
+    assert command.run(["run", "--replace", "rerun", "--reports", str(tmp_path)]) == status
+
+
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [
+        ("itself", "itself: Too many levels of symbolic links"),
+        ("..", "itself: a link to a folder, which is not followed"),
+    ],
+)
+def test_evidence_whose_links_go_in_a_circle_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], target: str, told: str
+) -> None:
+    a_run(tmp_path / "run", a_result("a"), with_evidence(tmp_path / "run", a_result("c"), "{}"))
+    a_run(tmp_path / "rerun", a_result("a"))
+    (tmp_path / "run" / "items" / "c" / "itself").symlink_to(target)
+    assert command.run(["run", "--replace", "rerun", "--reports", str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("merge: ")
+    assert error.endswith(f"{told}\n")
+    assert error.count("\n") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["rerun", "run"]
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from pytest_voicebench.codec import CodecError
+from pytest_voicebench.files import os_error_text
 from pytest_voicebench.gating import (
     Asked,
     Gate,
@@ -28,7 +31,7 @@ from pytest_voicebench.result_files import RunUnreadable
 from pytest_voicebench.saved_run import SavedRun
 from pytest_voicebench.summarizing.groups import groups_of_items
 from pytest_voicebench.summary import Summary
-from pytest_voicebench.writers.junit import JUNIT_NAME, append_gates, finish_junit
+from pytest_voicebench.writers.junit import JUNIT_NAME, JunitUnreadable, append_gates, finish_junit, write_junit
 from pytest_voicebench.writers.markdown import write_markdown
 from pytest_voicebench.writers.summary_json import SummaryUnreadable, load_summary, write_summary
 
@@ -142,20 +145,41 @@ def write_decisions(run: SavedRun, asked: Asked) -> Summary:
     Raises RunUnreadable, JunitUnreadable, CodecError, OSError.
     """
     summary = decided(run, asked)
-    if not asked.nothing:
-        keep_decisions(run, summary, strict=asked.strict)
+    for write in () if asked.nothing else _writers(run, summary, strict=asked.strict):
+        write()
     return summary
 
 
-def keep_decisions(run: SavedRun, summary: Summary, *, strict: bool) -> None:
-    """Write what was decided into summary.json, summary.md and junit.xml.
+def keep_decisions(run: SavedRun, summary: Summary, *, strict: bool) -> list[str]:
+    """Write what was decided into summary.json, summary.md and junit.xml, each as far as it can be; a junit.xml that is
+    not there is made of the results.
 
-    Raises JunitUnreadable, CodecError, OSError.
+    Gives a line for each that does not hold it now, which says why.
     """
-    write_summary(run.folder, summary)
-    write_markdown(run.folder, summary, run.results)
-    append_gates(run.folder / JUNIT_NAME, summary.gates, strict=strict)
-    finish_junit(run.folder / JUNIT_NAME, summary)
+    lost = []
+    for write in _writers(run, summary, strict=strict):
+        try:
+            write()
+        except OSError as error:
+            lost.append(f"cannot write {os_error_text(error)}")
+        except (JunitUnreadable, CodecError) as error:
+            lost.append(f"what was decided is not in {error}")
+    return lost
+
+
+def _writers(run: SavedRun, summary: Summary, *, strict: bool) -> Iterator[Callable[[], object]]:
+    """Of each file that says what was decided; they raise JunitUnreadable, CodecError, OSError."""
+    yield lambda: write_summary(run.folder, summary)
+    yield lambda: write_markdown(run.folder, summary, run.results)
+    yield lambda: _write_junit(run, summary, strict=strict)
+
+
+def _write_junit(run: SavedRun, summary: Summary, *, strict: bool) -> None:
+    path = run.folder / JUNIT_NAME
+    if not os.path.lexists(path):
+        write_junit(path, run.results, summary)
+    append_gates(path, summary.gates, strict=strict)
+    finish_junit(path, summary)
 
 
 def status(summary: Summary, asked: Asked) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pytest_voicebench.codec import CodecError
 from pytest_voicebench.commands.gate_options import decided_or_kept
-from pytest_voicebench.commands.report import print_tables, write_page_or_tell
+from pytest_voicebench.commands.report import page_lost, print_tables
 from pytest_voicebench.gating import Asked
 from pytest_voicebench.judgement import Judgement
 from pytest_voicebench.judging.cache import CACHE_NAME, VerdictCache
@@ -52,9 +52,8 @@ def run(argv: list[str]) -> int:
     except (JudgeSettingsError, RunUnreadable, CodecError, OSError) as error:
         print(one_line(f"judge: {error}"), file=sys.stderr)
         return 2
-    for note in judged.notes:
+    for note in (*judged.notes, *page_lost(judged, summary, write_page)):
         print(one_line(f"note: {note}"), file=sys.stderr)
-    write_page_or_tell(judged, summary, write_page)
     print_tables(summary)
     return _status([one for one in judgements if one.judge == judge_of(settings, endpoint)])
 

@@ -15,9 +15,11 @@ from pytest_voicebench.commands.gate_options import (
     status,
     write_decisions,
 )
-from pytest_voicebench.commands.report import print_tables, write_page_or_tell
+from pytest_voicebench.commands.report import print_tables
+from pytest_voicebench.files import os_error_text
 from pytest_voicebench.gating import Asked
 from pytest_voicebench.joining import join, join_text, refuse_holes, write_joined
+from pytest_voicebench.merged_folder import new_folder
 from pytest_voicebench.merging import Merge, MergeRefused, lay_over, merge_text, write_merge
 from pytest_voicebench.page.write import write_page
 from pytest_voicebench.result_files import RunUnreadable, find_run, mark_latest_in
@@ -26,11 +28,12 @@ from pytest_voicebench.summary import Summary
 from pytest_voicebench.writers.plain_text import encodable, one_line
 
 DESCRIPTION = """
-Without --replace: RUN... are the shards of one run (--voicebench-shard), which become one run. Exit status 0: every
-item passed or was skipped, 1: something did not, as pytest's would be; 2: refused, because a shard or an item is
-missing, is there twice, or is of another run. With --replace: the results of a rerun take the place of the run's, and
-the exit status is 0, or 2 where that is refused. With gates, those of the ini file that shards were run
-with and --gate: 1 where one fails; a missed scenario alone is 0 then.
+Without --replace: RUN... are the shards of one run (--voicebench-shard), which become one run. With --replace: the
+results of a rerun take the place of the run's. Exit status 0: every item passed or was skipped; 1: something failed,
+was an error or never ran, also where --allow-partial lets it be missing; 2: refused, because a shard or an item is
+missing, is there twice, or is of another run, or because the run could not be written: then there is no folder. With
+gates, those of the ini file that shards were run with and --gate: 1 where one fails, or an item never ran; a missed
+scenario alone is 0 then.
 """
 
 
@@ -52,7 +55,8 @@ def run(argv: list[str]) -> int:
         runs = [load_run(find_run(name, options.reports)) for name in options.runs]
         return _replace(runs[0], options) if options.replace else _join(runs, options)
     except (RunUnreadable, MergeRefused, CodecError, OSError) as error:
-        print(one_line(f"merge: {error}"), file=sys.stderr)
+        told = os_error_text(error) if isinstance(error, OSError) else error
+        print(one_line(f"merge: {told}"), file=sys.stderr)
         return 2
 
 
@@ -63,26 +67,32 @@ def _join(runs: list[SavedRun], options: argparse.Namespace) -> int:
     first, *others = joined.shards
     out = options.out or first.folder.resolve().parent / f"{first.name}+{len(others)}"
     asked = asked_of_shards(options, joined.shards)
-    merged = write_joined(joined, out)
-    summary = write_decisions(merged, asked)
+    with new_folder(out) as stage:
+        summary = _written(write_joined(joined, stage), asked)
     mark_latest_in(options.reports, out)
     for run in joined.shards:
         _print_notes(run)
     for line in (*joined.holes, *joined.cautions):
         print(one_line(f"note: {line}"), file=sys.stderr)
     _print([join_text(joined), f"written to {out}", ""])
-    write_page_or_tell(merged, summary, write_page)
     print_tables(summary)
-    return status_of(summary, asked, partial=options.allow_partial)
+    return status_of(summary, asked)
 
 
-def status_of(summary: Summary, asked: Asked, *, partial: bool) -> int:
-    """What pytest's exit status would have been: by the gates, else 1 where an item failed, was an error, or did not
-    run and `partial` does not allow that."""
+def _written(merged: SavedRun, asked: Asked) -> Summary:
+    """The summary with what was decided, which all files of the run hold. Raises as `write_decisions`."""
+    summary = write_decisions(merged, asked)
+    write_page(merged, summary)
+    return summary
+
+
+def status_of(summary: Summary, asked: Asked) -> int:
+    """What pytest's exit status would have been: by the gates, else 1 where an item failed, was an error or never
+    ran."""
     counts = summary.counts
     if summary.gates:
         return status(summary, asked)
-    return int(bool(counts.failed or counts.error or (counts.not_run and not partial)))
+    return int(bool(counts.failed or counts.error or counts.not_run))
 
 
 def _replace(saved: SavedRun, options: argparse.Namespace) -> int:
@@ -90,15 +100,14 @@ def _replace(saved: SavedRun, options: argparse.Namespace) -> int:
     merge = lay_over(saved, rerun)
     out = options.out or saved.folder.resolve().parent / f"{saved.name}+{rerun.name}"
     asked = asked_for(options, replace(saved, results=merge.results), rerun)
-    merged = write_merge(merge, saved, rerun, out)
-    summary = write_decisions(merged, asked)
+    with new_folder(out) as stage:
+        summary = _written(write_merge(merge, saved, rerun, stage), asked)
     mark_latest_in(options.reports, out)
     _print_notes(saved)
     _print_notes(rerun)
     _print_merge(merge, saved, rerun, out)
-    write_page_or_tell(merged, summary, write_page)
     print_tables(summary)
-    return status(summary, asked)
+    return status_of(summary, asked)
 
 
 def _print_notes(run: SavedRun) -> None:

@@ -7,7 +7,6 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,11 +19,11 @@ from pytest_voicebench.commands.gate_options import (
     status,
     with_earlier_gates,
 )
-from pytest_voicebench.page.write import PAGE_NAME, write_page, write_page_with_sound
+from pytest_voicebench.files import os_error_text
+from pytest_voicebench.page.write import write_page, write_page_with_sound
 from pytest_voicebench.result_files import RunUnreadable, find_run
 from pytest_voicebench.saved_run import SavedRun, load_run
 from pytest_voicebench.summary import Summary
-from pytest_voicebench.writers.junit import JunitUnreadable
 from pytest_voicebench.writers.markdown import write_markdown
 from pytest_voicebench.writers.official_tables import render_official
 from pytest_voicebench.writers.plain_text import encodable, one_line
@@ -34,8 +33,8 @@ from pytest_voicebench.writers.terminal import render
 
 def run(argv: list[str]) -> int:
     """Print the tables, or with `--json` summary.json, and write summary.md and report.html anew, and where a gate or
-    a baseline is given summary.json and junit.xml too. Exit status 0, or 1
-    where a gate fails; 2 with one line where the run, the baseline or a gate is unreadable."""
+    a baseline is given summary.json and junit.xml too. Exit status 0; 1 where a gate fails, or a file does not hold
+    what was decided or embedded; 2 with one line where the run, the baseline or a gate is unreadable."""
     parser = argparse.ArgumentParser(prog="python -m pytest_voicebench report", description=__doc__)
     parser.add_argument("run", nargs="?", default="latest", metavar="RUN", help="a run's folder, its name, or `latest`")
     parser.add_argument("--json", action="store_true", help="print summary.json instead of tables")
@@ -55,38 +54,38 @@ def run(argv: list[str]) -> int:
         asked = with_earlier_gates(saved, asked_for(options, saved))
         summary = decided_or_kept(saved, asked)
         data = report_bytes(summary, options.scores)
-        with suppress(OSError):  # a run may lie where nobody can write
-            write_markdown(saved.folder, summary, saved.results)
-        if not asked.nothing:
-            _keep_or_tell(saved, summary, strict=asked.strict)
     except (RunUnreadable, CodecError, OverflowError) as error:
         print(one_line(f"report: {error}"), file=sys.stderr)
         return 2
-    for note in saved.notes:
+    embeds = options.voicebench_html_embed
+    lost = _markdown_lost(saved, summary) if asked.nothing else keep_decisions(saved, summary, strict=asked.strict)
+    lost += page_lost(saved, summary, write_page_with_sound if embeds else write_page)
+    for note in (*saved.notes, *lost):
         print(one_line(f"note: {note}"), file=sys.stderr)
-    write_page_or_tell(saved, summary, write_page_with_sound if options.voicebench_html_embed else write_page)
     if options.json:
         print_bytes(data)
     else:
         print_tables(summary, official=options.scores == "official")
+    if lost and (embeds or not asked.nothing):
+        return 1  # tables alone can be read where nobody can write; what was decided must not be lost
     return status(summary, asked)
 
 
-def _keep_or_tell(saved: SavedRun, summary: Summary, *, strict: bool) -> None:
-    """What was decided goes into all files, or a later report would know nothing of it; a note where it cannot."""
+def _markdown_lost(saved: SavedRun, summary: Summary) -> list[str]:
     try:
-        keep_decisions(saved, summary, strict=strict)
-    except (JunitUnreadable, OSError) as error:
-        told = getattr(error, "strerror", None) or error
-        print(one_line(f"note: what was decided could not be kept: {told}"), file=sys.stderr)
+        write_markdown(saved.folder, summary, saved.results)
+    except OSError as error:
+        return [f"cannot write {os_error_text(error)}"]
+    return []
 
 
-def write_page_or_tell(saved: SavedRun, summary: Summary, write: Callable[[SavedRun, Summary], Path]) -> None:
-    """report.html into the run's folder; a note on stderr where it cannot be written."""
+def page_lost(saved: SavedRun, summary: Summary, write: Callable[[SavedRun, Summary], Path]) -> list[str]:
+    """Write report.html into the run's folder; gives a line where it cannot be written."""
     try:
         write(saved, summary)
     except OSError as error:
-        print(one_line(f"note: cannot write {saved.folder / PAGE_NAME}: {error.strerror}"), file=sys.stderr)
+        return [f"cannot write {os_error_text(error)}"]
+    return []
 
 
 def report_bytes(summary: Summary, scores: str | None) -> bytes:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from pytest_voicebench.shipped_suites import shipped_suites
+from pytest_voicebench.staging import staged
 
 
 def run(argv: list[str]) -> int:
@@ -39,9 +40,12 @@ def _copy(name: str, folder: Path) -> int:
         print(f"{target} is there already; nothing was copied", file=sys.stderr)
         return 1
     try:
-        shutil.copytree(known[name], target, ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
+        with staged(target) as stage:
+            ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
+            shutil.copytree(known[name], stage, ignore=ignored, dirs_exist_ok=True)
     except OSError as error:
-        print(f"{target}: cannot be written: {error.strerror or error}", file=sys.stderr)
+        told = error.args[0][0][2] if isinstance(error, shutil.Error) else error.strerror or error
+        print(f"{target}: cannot be written: {told}", file=sys.stderr)
         return 1
     print(f"copied {name} to {target}\nrun it: {_next_command(folder, target)}")
     return 0

@@ -6,9 +6,7 @@ import io
 import json
 import re
 import shutil
-import uuid
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -35,6 +33,7 @@ from pytest_voicebench.result import Result
 from pytest_voicebench.result_files import RunUnreadable, folder_of
 from pytest_voicebench.saved_run import SavedRun
 from pytest_voicebench.scenario import Scenario
+from pytest_voicebench.staging import staged
 
 Json = Any
 Scenarios = dict[tuple[str, str], Scenario]
@@ -68,19 +67,15 @@ def export_run(run: SavedRun, out: Path, *, provider: str | None = None, suites:
         raise ExportRefused(f"{run.folder}: holds {len(agents)} agents ({', '.join(agents)}); leave --provider out")
     found = Exported()
     scenarios = _scenarios(suites, found)
-    stage = out.parent / f".{out.name}.{uuid.uuid4().hex[:8]}.partial"
     try:
-        stage.mkdir(parents=True)
-        for result in run.results:
-            _export(run, result, stage, provider or provider_name(result.agent.name), scenarios, found)
-        if not found.items:
-            raise ExportRefused(f"{run.folder}: holds no item that can be exported: {'; '.join(found.left_out[:3])}")
-        stage.rename(out)
+        with staged(out) as stage:
+            for result in run.results:
+                _export(run, result, stage, provider or provider_name(result.agent.name), scenarios, found)
+            if not found.items:
+                told = "; ".join(found.left_out[:3])
+                raise ExportRefused(f"{run.folder}: holds no item that can be exported: {told}")
     except OSError as error:
         raise ExportRefused(f"{error.filename or out}: cannot be written: {error.strerror or error}") from None
-    finally:
-        with suppress(OSError):
-            shutil.rmtree(stage)
     return found
 
 

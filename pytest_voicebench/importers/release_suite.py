@@ -10,11 +10,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from pytest_voicebench.audio_files import AudioError, Channel
+from pytest_voicebench.importers.imported_folder import replaced
 from pytest_voicebench.importers.labels import Labels, read_labels
 from pytest_voicebench.importers.own_export import is_suite_name, lost_in_the_layout
 from pytest_voicebench.importers.recording_timing import TimedRecording, timed_recording
 from pytest_voicebench.importers.release import ImportRefused, Release, ReleasedFolder
-from pytest_voicebench.importers.staging import staged
 from pytest_voicebench.importers.suite_text import Entry, speakers_text, suite_text
 from pytest_voicebench.importers.wrong_labels import with_known_issues
 from pytest_voicebench.loading import SuiteError, check_distinct, is_suite_file, load_suite
@@ -80,7 +80,7 @@ def import_release(
         raise ImportRefused(
             'words are found with pocketsphinx: pip install "pytest-voicebench[align]", or leave --align out'
         )
-    with staged(out) as stage:
+    with replaced(out) as stage:
         found = write_suite(release, stage, _suite_name(out), with_words=with_words, progress=progress)
         if not found.recordings:
             raise ImportRefused(

@@ -15,6 +15,7 @@ from pytest_voicebench.conversation import AgentInfo, Conversation, to_seconds
 from pytest_voicebench.conversation_files import save_conversation
 from pytest_voicebench.facts import facts_of
 from pytest_voicebench.importers.agent_track import Side
+from pytest_voicebench.importers.imported_folder import replaced
 from pytest_voicebench.importers.own_export import clock_of, lost_in_the_layout, suite_name
 from pytest_voicebench.importers.release import FOLDER, ImportRefused, Release, ReleasedFolder
 from pytest_voicebench.importers.release_suite import (
@@ -24,7 +25,6 @@ from pytest_voicebench.importers.release_suite import (
 )
 from pytest_voicebench.importers.reported_conversation import conversation_of
 from pytest_voicebench.importers.result_file import StaleResult, read_result_file
-from pytest_voicebench.importers.staging import staged
 from pytest_voicebench.manifest import manifest_of, write_manifest
 from pytest_voicebench.metrics.official import official_card
 from pytest_voicebench.plan import Plan, read_plan, suite_hashes, write_plan
@@ -70,7 +70,7 @@ def import_results(
     """
     _check_out(out, force)
     _check_provider(release, provider)
-    with staged(out) as stage, tempfile.TemporaryDirectory() as temporary:
+    with replaced(out) as stage, tempfile.TemporaryDirectory() as temporary:
         suites = _suites(release, suite, Path(temporary), progress)
         _write_run(release, suites, stage, out.name, provider, side, progress, suite is not None)
     return load_run(out)

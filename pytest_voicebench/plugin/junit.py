@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from _pytest.junitxml import LogXML, xml_key
 
+from pytest_voicebench.files import written_whole
 from pytest_voicebench.writers.junit import JUNIT_NAME, PREFIX, legal
 
 
@@ -33,12 +34,17 @@ class RunXML(LogXML):
         super().finalize(bare)
 
     def pytest_sessionfinish(self) -> None:
-        """Write the file; `trouble` says why where it cannot be written."""
+        """Write the file, whole or not at all; `trouble` says why where it cannot be written."""
         _add(self, self.item_properties)
+        path = self.logfile
         try:
-            super().pytest_sessionfinish()
+            with written_whole(Path(path)) as temporary:
+                self.logfile = str(temporary)
+                super().pytest_sessionfinish()
         except OSError as error:
-            self.trouble = f"cannot write {self.logfile}: {error.strerror or error}"
+            self.trouble = f"cannot write {path}: {error.strerror or error}"
+        finally:
+            self.logfile = path
 
     def pytest_terminal_summary(self) -> None:  # type: ignore[override]
         """Say nothing: the run folder is named once, by the report."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import importlib
 import io
 import sys
@@ -39,15 +38,30 @@ COMMANDS = {
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command; its exit status, 2 where there is no such command."""
+    """Run one command; its exit status, 2 where there is no such command, 130 after Ctrl-C, whenever it comes."""
+    try:
+        return _main(sys.argv[1:] if argv is None else argv)
+    except BaseException as error:
+        if not _is_interruption(error):
+            raise
+        print("interrupted", file=sys.stderr)
+        return 130
+
+
+def _is_interruption(error: BaseException | None) -> bool:
+    """Whether it came of Ctrl-C: what is half imported then raises whatever it likes after it."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
+
+
+def _main(arguments: list[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a console without UTF-8 still gets every line
     try:
         with contextlib.redirect_stderr(Shown(sys.stderr)):
-            return _run(sys.argv[1:] if argv is None else argv)
-    except KeyboardInterrupt:
-        return 130
+            return _run(arguments)
     except BrokenPipeError:  # the reader of our output went away, as `| head` does
         sys.stderr.close()
         return 141
@@ -59,6 +73,8 @@ def _run(arguments: list[str]) -> int:
         return 0 if arguments else 2
     name, *rest = arguments
     if name not in COMMANDS:
+        import difflib  # which takes longer than all other imports here
+
         near = difflib.get_close_matches(name, COMMANDS, n=1)
         hint = f'; did you mean "{near[0]}"?' if near else ""
         print(f'there is no command "{name}"{hint}\n\n{_usage()}', file=sys.stderr)

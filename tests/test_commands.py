@@ -46,6 +46,23 @@ def test_the_dispatcher_imports_nothing_heavy() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
+@pytest.mark.parametrize("where", ["while the command is imported", "while it runs", "and what follows from it"])
+def test_ctrl_c_is_one_line_whenever_it_comes(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = {
+        "while the command is imported": "raise KeyboardInterrupt",
+        "while it runs": "def run(argv): raise KeyboardInterrupt",
+        "and what follows from it": "try: raise KeyboardInterrupt\nexcept nothing: pass",
+    }
+    (tmp_path / "cut_off.py").write_text(code[where])
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "cut_off", raising=False)
+    monkeypatch.setitem(COMMANDS, "merge", ("cut_off:run", ""))
+    assert main(["merge"]) == 130
+    assert capsys.readouterr() == ("", "interrupted\n")
+
+
 def test_validate_counts_scenarios_and_recordings(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["validate", str(GOOD)]) == 0
     assert capsys.readouterr().out == "OK: 19 scenarios, 37 recordings\n"

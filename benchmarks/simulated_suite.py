@@ -26,7 +26,7 @@ STAGES = {
     "FLAC": [("pytest_voicebench.audio_files", "write_flac")],
     "JSON": [("pytest_voicebench.conversation_files", "dump_json"), ("pytest_voicebench.result_files", "save_result")],
     "scoring": [("pytest_voicebench.scoring", "score")],
-    "summary": [("pytest_voicebench.plugin.report", "RunReporter._sum_up")],
+    "summary": [("pytest_voicebench.plugin.report", "sum_up")],
 }
 """Functions that do the work of a stage; none calls another of them."""
 

@@ -413,3 +413,24 @@ def test_deciding_that_breaks_off_leaves_every_file_and_an_exit_status_of_one(py
     result.stdout.fnmatch_lines([told])
     assert summary_of(pytester.path)["counts"]["passed"] == 2
     assert (latest_run(pytester.path) / "junit.xml").is_file()
+
+
+@pytest.mark.parametrize("name", ["summary.json", "summary.md", "manifest.json", "junit.xml", "report.html"])
+@pytest.mark.parametrize(("gates", "status"), [([GATE, "pass_at_1 >= 0.1"], FAILED), ([], OK)])
+def test_a_decision_that_a_file_cannot_hold_is_no_success(pytester, run, name, gates, status):
+    in_the_way = f"""
+        def pytest_runtest_logstart():
+            import pathlib
+            (folder,) = (path for path in pathlib.Path("reports").iterdir() if path.is_dir())
+            (folder / {name!r}).unlink(missing_ok=True)
+            (folder / {name!r}).mkdir()
+        """
+    suite(pytester.path, n=1, conftest=in_the_way)
+    result = run("--agent=simulated", *gates)
+    assert result.ret == status
+    text = result.stdout.str()
+    assert "Traceback" not in text
+    assert f"{name}: Is a directory" in text
+    assert ("what was decided is not in all files of the run" in text) == (status == FAILED)
+    whole = {"summary.json", "summary.md", "manifest.json", "junit.xml", "report.html"} - {name}
+    assert whole <= {path.name for path in latest_run(pytester.path).iterdir() if path.is_file()}

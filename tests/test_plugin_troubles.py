@@ -13,6 +13,7 @@ from suites_for_pytest import (
     latest_run,
     outcomes,
     pytest_in_process,
+    run_apart,
     scenario_yaml,
     write_conftest,
     write_suite,
@@ -108,6 +109,26 @@ def test_a_junit_file_that_cannot_be_written_is_one_line(pytester, run):
     result.stdout.fnmatch_lines(
         ["voicebench: cannot write *junit.xml: Is a directory", "voicebench: Pass@1 1.00 (2/2)*"]
     )
+
+
+def test_a_disk_that_is_full_at_the_end_leaves_no_file_in_part(tmp_path):
+    write_suite(tmp_path / "suites", scenario_yaml("travel_01"))
+    write_conftest(
+        tmp_path,
+        """
+        def pytest_runtest_logfinish():
+            import resource
+            resource.setrlimit(resource.RLIMIT_FSIZE, (20, resource.RLIM_INFINITY))
+        """,
+    )
+    status, text = run_apart(tmp_path, PASSING, "-p", "no:xdist", "--voicebench-gate=errors <= 0")
+    assert "Traceback" not in text
+    assert status == pytest.ExitCode.TESTS_FAILED
+    for name in ("summary.json", "summary.md", "report.html", "junit.xml"):
+        assert f"{name}: File too large" in text
+    left = {path.name: path.stat().st_size for path in latest_run(tmp_path).iterdir() if path.is_file()}
+    assert set(left) == {"plan.json", "results.jsonl", "manifest.json"}
+    assert min(left.values()) > 20
 
 
 def test_a_damaged_line_of_the_results_is_a_note_and_the_tables_appear(pytester, run):

@@ -234,7 +234,11 @@ class GateCases:
             self._nothing_decided(session)
             return
         for path in self._files():
-            self._append(path, summary, reporter.trouble)
+            self._append(path, summary, reporter.unwritten)
+        own = self.config.pluginmanager.getplugin("voicebench-junit")
+        if (reporter.unwritten or getattr(own, "trouble", None)) and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            reporter.unwritten.append("failed: what was decided is not in all files of the run")
 
     def _nothing_decided(self, session: pytest.Session) -> None:
         """Gates that were typed with the command and met no scenario have not held."""
@@ -250,12 +254,12 @@ class GateCases:
         writers = (own, self.config.stash.get(xml_key, None))
         return [Path(xml.logfile) for xml in writers if xml is not None and not getattr(xml, "trouble", None)]
 
-    def _append(self, path: Path, summary: Summary, trouble: list[str]) -> None:
+    def _append(self, path: Path, summary: Summary, unwritten: list[str]) -> None:
         from pytest_voicebench.writers.junit import JunitUnreadable, append_gates
 
         try:
             append_gates(path, summary.gates, strict=self.asked.strict)
         except JunitUnreadable as error:
-            trouble.append(f"gates are not in the JUnit file: {error}")
+            unwritten.append(f"gates are not in the JUnit file: {error}")
         except OSError as error:
-            trouble.append(f"gates are not in {path}: {error.strerror or error}")
+            unwritten.append(f"gates are not in {path}: {error.strerror or error}")

@@ -1,21 +1,21 @@
-"""In the process that reports: from the results in the run folder to the summary, its files and the terminal."""
+"""In the process that reports: what the hooks of a session tell of a run, until it is summed up and shown."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_voicebench.codec import CodecError
 from pytest_voicebench.plugin.budget import stopped_line, with_unknown_cost
-from pytest_voicebench.plugin.gates import FailedReports, exit_status, summary_of
+from pytest_voicebench.plugin.gates import FailedReports, exit_status
 from pytest_voicebench.plugin.keeping import hide_keys, kept
-from pytest_voicebench.plugin.options import rescored_run
+from pytest_voicebench.plugin.report_lines import headline, look_alikes, selection_lines
 from pytest_voicebench.plugin.run_folder import run_folder
+from pytest_voicebench.plugin.summing import Summed, sum_up
 from pytest_voicebench.writers.junit import PREFIX
 from pytest_voicebench.writers.plain_text import encodable, one_line
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pytest_voicebench.plan import Plan
     from pytest_voicebench.plugin.waits import WaitsWatch
     from pytest_voicebench.result import Result
-    from pytest_voicebench.saved_run import SavedRun
     from pytest_voicebench.summary import Summary
 
 RECORDER = "voicebench-recorder"
@@ -81,8 +80,8 @@ class RunReporter:
         self.planned: dict[str, Result] = {}
         self.summary: Summary | None = None
         self.trouble: list[str] = []
-        self.compared: list[str] = []
-        self.results: tuple[Result, ...] = ()
+        self.unwritten: list[str] = []
+        self.summed = Summed()
         self.reported: dict[str, Result] = {}
         self.looks: dict[str, set[tuple[int, str]]] = {}
         self.earlier = 0
@@ -179,52 +178,16 @@ class RunReporter:
                 folder.stop_file.touch()
         if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and self.plan.shard is not None:
             session.exitstatus = pytest.ExitCode.OK  # there are more shards than items, and this one has none of them
-        self._sum_up(interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
-        self.trouble += look_alikes(self.looks)
-        stopped = stopped_line(self.config, self.results)
+        summed = self.summed = sum_up(self.config, self._told, interrupted=exitstatus == pytest.ExitCode.INTERRUPTED)
+        self.summary = summed.summary
+        self.trouble += (*summed.notes, *look_alikes(self.looks))
+        self.unwritten += summed.unwritten
+        stopped = stopped_line(self.config, summed.results)
         if stopped is not None:
             self.trouble.append(stopped)
             if exitstatus == pytest.ExitCode.OK:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED  # nobody may take it for a whole run
         session.exitstatus = exit_status(session, session.exitstatus, self.summary, self.failed)
-
-    def _sum_up(self, *, interrupted: bool) -> None:
-        """Whatever cannot be read or written is a line at the end, and takes nothing else with it."""
-        from pytest_voicebench.plugin.judge import with_judgements
-        from pytest_voicebench.plugin.junit import add_run_properties
-        from pytest_voicebench.plugin.manifest import finish_manifest
-        from pytest_voicebench.plugin.page import page_trouble
-        from pytest_voicebench.result_files import RunUnreadable
-        from pytest_voicebench.saved_run import load_run
-        from pytest_voicebench.writers.junit import run_properties
-        from pytest_voicebench.writers.markdown import write_markdown
-        from pytest_voicebench.writers.summary_json import SUMMARY_NAME, write_summary
-
-        folder = run_folder(self.config).path
-        try:
-            run, trouble = with_judgements(self.config, load_run(folder), interrupted=interrupted)
-            self.trouble += (*run.notes, *trouble)
-            run = replace(run, results=tuple(map(self._told, run.results)))
-            self.results, self.summary = run.results, summary_of(self.config, run)
-            add_run_properties(self.config, run_properties(self.summary))
-            write_summary(folder, self.summary)
-            write_markdown(folder, self.summary, run.results)
-            self._note_how(finish_manifest, run.plan, run.results)
-            self.compared = self._compared(run)
-            self.trouble += page_trouble(self.config, run, self.summary)
-        except RunUnreadable as error:
-            self.trouble.append(str(error))
-        except (OSError, CodecError) as error:
-            self.trouble.append(f"cannot write {folder / SUMMARY_NAME}: {getattr(error, 'strerror', None) or error}")
-
-    def _compared(self, run: SavedRun) -> list[str]:
-        """What moved since the run that was rescored, if one was."""
-        recorded = rescored_run(self.config)
-        if recorded is None:
-            return []
-        from pytest_voicebench.plugin.rescore import compared_lines
-
-        return compared_lines(recorded, run)
 
     def _told(self, row: Result) -> Result:
         """An item whose result never reached the disk is what its reports said."""
@@ -264,13 +227,15 @@ class LastLines:
         yield
         from pytest_voicebench.writers.terminal_decisions import decision_headlines
 
-        reporter, lines = self.reporter, []
+        reporter, lines = self.reporter, list[str]()
         if reporter.plan is None:
             return
         junit = reporter.config.pluginmanager.getplugin("voicebench-junit")
-        lines += reporter.trouble + ([junit.trouble] if junit is not None and junit.trouble else [])
+        lines += (*reporter.trouble, *reporter.unwritten)
+        lines += [junit.trouble] if junit is not None and junit.trouble else []
         if reporter.summary is not None:
-            lines += headline(reporter.summary) + reporter.compared + decision_headlines(reporter.summary)
+            lines += headline(reporter.summary)
+            lines += (*reporter.summed.compared, *decision_headlines(reporter.summary))
         lines.append(f"results in {run_folder(reporter.config).shown}")
         for line in lines:
             _write(terminalreporter, f"voicebench: {one_line(line)}")
@@ -278,48 +243,3 @@ class LastLines:
 
 def _write(terminal: Any, text: str) -> None:
     terminal.write_line(encodable(text, getattr(sys.stdout, "encoding", None)))
-
-
-def headline(summary: Summary) -> list[str]:
-    """The one figure of each agent and the counts; on two lines where one would be longer than 99 columns."""
-    from pytest_voicebench.writers.terminal_header import outcomes_text
-
-    parts = []
-    for agent in summary.agents:
-        rate = agent.overall.pass_at_1
-        figure = "n/a" if rate.value is None else f"{rate.value:.2f} ({rate.k}/{rate.n})"
-        parts.append(figure if len(summary.agents) == 1 else f"{agent.name} {figure}")
-    lines = ["Pass@1 " + (", ".join(parts) or "n/a"), outcomes_text(summary.counts)]
-    together = ", ".join(lines)
-    return [together] if len("voicebench: " + together) < 100 else lines
-
-
-def look_alikes(looks: Mapping[str, set[tuple[int, str]]]) -> list[str]:
-    """A line for each description that agents of different parameters share: their figures are one."""
-    shared = [agents for agents in looks.values() if len(agents) > 1]
-    return [
-        f"{len(agents)} agents of this run look the same in reports (name {min(agents)[1]!r}): "
-        "give each its own AgentInfo.name"
-        for agents in shared
-    ]
-
-
-def selection_lines(plan: Plan, config: pytest.Config) -> list[str]:
-    """One line for what was selected, and notices."""
-    agents = {item.agent.name: item.agent for item in plan.items}
-    idle = config.getoption("collectonly")
-    given = plan.header.get("given", {})
-    known = {
-        " ".join([a.name, *(f"{key}={value}" for key, value in given.get(a.name, {}).items())]): a.clock
-        for a in agents.values()
-        if a.name != "unknown"
-    }
-    who = ", ".join(name + ("" if idle else f" ({clock} clock)") for name, clock in known.items())
-    where = "" if idle else f", run {run_folder(config).shown}"
-    number = plan.header.get("trials", 1)
-    what = "scenarios" if number == 1 else f"items in {number} trials"
-    line = (
-        f"voicebench: {len(plan.items)} of {plan.collected} {what} selected, "
-        f"agent {who or 'from the `agent` fixture'}{where}"
-    )
-    return [line, *(f"voicebench: {notice}" for notice in plan.notices)]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pytest_voicebench.conversation import Conversation
 from pytest_voicebench.conversation_files import ConversationUnreadable, load_conversation
+from pytest_voicebench.counted import counted
 from pytest_voicebench.plan import UNKNOWN_AGENT
 from pytest_voicebench.result import Result
 from pytest_voicebench.result_files import RunUnreadable, folder_of
@@ -77,5 +78,5 @@ def _held(run: SavedRun, result: Result) -> tuple[Conversation | None, str]:
 def _nearest(scenario: str, runs: Sequence[SavedRun]) -> str:
     known = list(dict.fromkeys(row.facts.scenario_id for run in runs for row in run.results))
     near = difflib.get_close_matches(scenario, known, n=1)
-    hint = f'; did you mean "{near[0]}"?' if near else f"; there are {len(known)} scenarios"
+    hint = f'; did you mean "{near[0]}"?' if near else f"; the runs have {counted(len(known), 'scenario')}"
     return f"no run has a scenario {scenario!r}{hint}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pytest_voicebench.counted import counted, noun_for
 from pytest_voicebench.merged_folder import MergeRefused, Parts, write_merged
 from pytest_voicebench.merging import agent_difference, check_same_mode, check_same_scores, damage_of
 from pytest_voicebench.plan import INI_ASKED, UNKNOWN_AGENT, Plan
@@ -155,9 +156,9 @@ def _holes(parts: Sequence[tuple[Shard, SavedRun]], found: dict[str, tuple[Resul
     missing = sorted(set(range(1, shard.of + 1)) - {part.number for part, _ in parts})
     absent = [row.item_id for row in shard.selection if row.item_id not in found]
     if missing:
-        many = "shards" if len(missing) > 1 else "shard"
+        many = noun_for(len(missing), "shard")
         numbers = ", ".join(map(str, missing))
-        yield f"{many} {numbers} of {shard.of} missing, {len(absent)} items: {some(absent) or 'none'}"
+        yield f"{many} {numbers} of {shard.of} missing, {counted(len(absent), 'item')}: {some(absent) or 'none'}"
     elif absent:
         yield f"in no shard: {some(absent)}"
     for part, run in parts:
@@ -184,7 +185,7 @@ def join_text(joined: Joined) -> str:
     """`8 of 8 shards, 100 items: RUN, RUN, ...`."""
     of = joined.shards[0].plan.shard.of if joined.shards[0].plan.shard else len(joined.shards)
     names = ", ".join(run.name for run in joined.shards)
-    return f"{len(joined.shards)} of {of} shards, {len(joined.rows)} items: {names}"
+    return f"{len(joined.shards)} of {counted(of, 'shard')}, {counted(len(joined.rows), 'item')}: {names}"
 
 
 def write_joined(joined: Joined, out: Path) -> SavedRun:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from pytest_voicebench.conversation import AgentInfo
+from pytest_voicebench.counted import counted
 from pytest_voicebench.merged_folder import MergeRefused, Parts, write_merged
 from pytest_voicebench.plan import DAMAGE, UNKNOWN_AGENT
 from pytest_voicebench.result import VALID, Result, score_sets
@@ -143,7 +144,7 @@ def merge_text(merge: Merge, run: SavedRun, rerun: SavedRun) -> str:
     """`17 of 100 items from RERUN laid over RUN: 3 failed -> passed, 14 passed -> passed`."""
     changes = Counter(f"{item.before} -> {item.after}" for item in merge.laid if item.taken)
     told = ", ".join(f"{number} {change}" for change, number in sorted(changes.items())) or "nothing was measured"
-    return f"{merge.taken} of {len(merge.results)} items from {rerun.name} laid over {run.name}: {told}"
+    return f"{merge.taken} of {counted(len(merge.results), 'item')} from {rerun.name} laid over {run.name}: {told}"
 
 
 def write_merge(merge: Merge, run: SavedRun, rerun: SavedRun, out: Path) -> SavedRun:

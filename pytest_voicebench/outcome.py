@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from pytest_voicebench.counted import counted, noun_for
 from pytest_voicebench.decisions import BaselineComparison, GateResult, MetricComparison
 from pytest_voicebench.summary import Counts, Summary
 
@@ -31,10 +32,10 @@ def outcome(summary: Summary) -> Outcome | None:
 def gates_outcome(gates: Sequence[GateResult], counts: Counts, *, strict: bool) -> Outcome:
     """Of at least one gate: what fails, what else fails, what fails because it is strict, what cannot be told."""
     failing, untold = sum(gate.holds is False for gate in gates), sum(gate.holds is None for gate in gates)
-    some = f"of {len(gates)} gate{'s' * (len(gates) > 1)}"
+    some = f"of {counted(len(gates), 'gate')}"
     besides = what_else_fails(gates, errors=counts.error, not_run=counts.not_run)
     if failing:
-        told = f"failed: {failing} {some} {'fails' if failing == 1 else 'fail'}"
+        told = f"failed: {failing} {some} {noun_for(failing, 'fails', 'fail')}"
         return Outcome(kind="bad", text=told + (f"; {besides}" if besides else ""))
     if besides:
         held = "no gate fails" if untold else f"all gates hold ({len(gates)})"
@@ -69,6 +70,6 @@ def what_else_fails(gates: Sequence[GateResult], *, errors: int, not_run: int) -
     if not gates:
         return None
     allowed = any(gate.limits_errors for gate in gates)
-    parts = [f"{errors} item{'s' * (errors > 1)} could not be measured"] * bool(errors and not allowed)
-    parts += [f"{not_run} item{'s' * (not_run > 1)} never ran"] * bool(not_run)
+    parts = [f"{counted(errors, 'item')} could not be measured"] * bool(errors and not allowed)
+    parts += [f"{counted(not_run, 'item')} never ran"] * bool(not_run)
     return ", ".join(parts) or None

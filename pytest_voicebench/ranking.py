@@ -9,6 +9,7 @@ from itertools import combinations, count, product
 from string import ascii_lowercase
 from typing import cast
 
+from pytest_voicebench.counted import counted, noun_for
 from pytest_voicebench.plan import UNKNOWN_AGENT
 from pytest_voicebench.published import PUBLISHED, STRATA
 from pytest_voicebench.regression.pairs import Key, key_of
@@ -80,7 +81,7 @@ def _entries(runs: Sequence[SavedRun]) -> dict[str, tuple[SavedRun, list[Result]
     names = [run.name for run in runs]
     for name, number in Counter(names).items():
         if number > 1:
-            raise RankingRefused(f"{name} is given {number} times: a run cannot be compared with itself")
+            raise RankingRefused(f"{name} is given {counted(number, 'time')}: a run cannot be compared with itself")
     found: list[tuple[str, SavedRun, list[Result]]] = []
     for run in runs:
         agents: dict[str, list[Result]] = {}
@@ -141,7 +142,8 @@ def _notices(measured: Mapping[str, Mapping[Key, Result]], kept: Mapping[str, Se
     left = {name: len(rows) - items for name, rows in measured.items() if len(rows) > items}
     if left:
         told = ", ".join(f"{number} of {name}" for name, number in left.items())
-        yield f"over the {items} items that ask the same and were measured of every agent; left out: {told}"
+        same = noun_for(items, "that asks the same and was measured", "that ask the same and were measured")
+        yield f"over the {counted(items, 'item')} {same} of every agent; left out: {told}"
     rows = [row for own in kept.values() for row in own]
     if any(row.facts.stimulus == "synthetic" for row in rows):
         yield "synthetic speech: not comparable with published figures"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_voicebench.conversation import AgentInfo, Conversation, Utterance, to_seconds, to_ticks
+from pytest_voicebench.counted import counted
 from pytest_voicebench.files import link_or_copy
 from pytest_voicebench.official_card import OfficialCard
 from pytest_voicebench.plan import DAMAGE, UNKNOWN_AGENT
@@ -122,8 +123,8 @@ def rescoring_notices(run: RecordedRun) -> tuple[str, ...]:
 def _unscorable_text(run: RecordedRun) -> str:
     """One line for what was redacted; empty where nothing was."""
     number = sum("text" in row.withheld and row.scorecard is not None for row in run.items.values())
-    told = f"of {number} of {len(run.items)} items text was redacted (--voicebench-redact): they cannot be judged again"
-    return told if number else ""
+    of = f"of {number} of {counted(len(run.items), 'item')}"
+    return f"{of} text was redacted (--voicebench-redact): they cannot be judged again" if number else ""
 
 
 def attempts_with(row: Result, outcome: Outcome) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from pytest_voicebench.counted import counted
 from pytest_voicebench.result import Result
 
 MOST_SHARDS = 1000
@@ -75,4 +76,4 @@ def shard_of(number: int, of: int, selection: Sequence[Result]) -> Shard:
 
 def shard_text(shard: Shard, items: int) -> str:
     """`shard 3 of 8: 13 of 100 items`."""
-    return f"{shard.name}: {items} of {len(shard.selection)} items"
+    return f"{shard.name}: {items} of {counted(len(shard.selection), 'item')}"

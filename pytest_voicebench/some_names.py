@@ -7,7 +7,7 @@ from collections.abc import Sequence
 MOST_NAMES = 5
 
 
-def some(names: Sequence[str], most: int = MOST_NAMES) -> str:
+def some(names: Sequence[str], most: int = MOST_NAMES, between: str = ", ") -> str:
     """`a, b and 3 more`: the first `most` names, and how many are left."""
     left = len(names) - most
-    return ", ".join(names[:most]) + (f" and {left} more" if left > 0 else "")
+    return between.join(names[:most]) + (f" and {left} more" if left > 0 else "")

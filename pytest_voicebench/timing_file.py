@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from pytest_voicebench.counted import counted
 from pytest_voicebench.files import read_file, write_atomically
 from pytest_voicebench.scenario import RoomTone, Timing
 from pytest_voicebench.timeline import MAX_RECORDED_HZ, MIN_RECORDED_HZ
@@ -156,4 +157,4 @@ def _check_order(path: Path, timing: Timing) -> None:
                 raise TimingError(f"{path}: speech: {start} to {end} s has no length")
             before = start if name == "words" else end
     if any(not 0 <= i < len(timing.words) for i in timing.unsure):
-        raise TimingError(f"{path}: unsure: names a word that is not there ({len(timing.words)} words)")
+        raise TimingError(f"{path}: unsure: names a word that is not there ({counted(len(timing.words), 'word')})")

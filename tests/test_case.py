@@ -76,7 +76,7 @@ def test_a_scenario_that_no_run_has_is_one_line_with_the_nearest(run, tmp_path, 
     with pytest.raises(NoSuchCase, match='did you mean "travel_19"'):
         case_of("travel_91", [run])
     assert main(["case", "nowhere", "r1", "--reports", str(tmp_path)]) == 2
-    assert capsys.readouterr().err == "case: no run has a scenario 'nowhere'; there are 1 scenarios\n"
+    assert capsys.readouterr().err == "case: no run has a scenario 'nowhere'; the runs have 1 scenario\n"
 
 
 def test_the_command_finds_a_case_by_scenario_and_by_item(run, tmp_path, capsys):

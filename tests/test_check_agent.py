@@ -246,7 +246,7 @@ def test_an_agent_that_does_everything_right_ends_with_0(capsys):
     assert main(["check-agent", "simulated"]) == 0
     shown = capsys.readouterr().out
     assert "barge-in         works" in shown
-    assert shown.splitlines()[-1] == "11 work, 1 are done without"
+    assert shown.splitlines()[-1] == "11 work, 1 is done without"
 
 
 def test_an_agent_that_does_nothing_ends_with_1_and_each_line_says_what_is_missing(capsys):

@@ -181,7 +181,7 @@ def test_what_less_than_half_of_the_items_say_holds_of_nothing(
 ) -> None:
     gate = outcome(tmp_path, expression, item(0), *(item(n, "skipped") for n in range(1, skipped + 1)))
     assert gate.holds is holds
-    assert holds is not None or gate.why == f"only 1 of {skipped + 1} items were measured"
+    assert holds is not None or gate.why == f"only 1 of {skipped + 1} items was measured"
 
 
 def test_a_figure_of_which_a_run_measured_nothing_does_not_hold_but_what_nothing_calls_for_cannot_be_told(
@@ -267,7 +267,7 @@ def test_a_bill_of_which_a_part_is_unknown_is_not_within_a_limit_and_may_be_over
     bounds = ("usd <= 5", "usd <= 0.5", "usd > 0.5", "usd > 5")
     asked = [outcome(tmp_path / str(n), text, *rows) for n, text in enumerate(bounds)]
     assert [gate.holds for gate in asked] == [None, False, True, None]
-    assert asked[0].why == "the cost of 1 items is unknown"
+    assert asked[0].why == "the cost of 1 item is unknown"
 
 
 def test_report_and_judge_keep_what_was_decided_where_they_ask_nothing(tmp_path: Path) -> None:

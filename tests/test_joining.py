@@ -106,7 +106,7 @@ def holes(joined: Joined) -> str:
 
 def test_a_missing_shard_is_named_with_its_items(tmp_path: Path) -> None:
     one, _, three_ = three(tmp_path)
-    assert holes(join([one, three_])) == ("shard 2 of 3 missing, 1 items: b (--allow-partial merges what is there)")
+    assert holes(join([one, three_])) == ("shard 2 of 3 missing, 1 item: b (--allow-partial merges what is there)")
     assert holes(join([three_])).startswith("shards 1, 2 of 3 missing, 3 items: a, b, c (")
 
 
@@ -260,11 +260,11 @@ def test_the_command_refuses_holes_and_where_they_are_allowed_they_are_no_succes
     a_shard(tmp_path / "one", 1, 2, ITEMS[:2], ITEMS[0])
     assert command.run(["one", "--reports", str(tmp_path)]) == 2
     assert capsys.readouterr().err == (
-        "merge: shard 2 of 2 missing, 1 items: b (--allow-partial merges what is there)\n"
+        "merge: shard 2 of 2 missing, 1 item: b (--allow-partial merges what is there)\n"
     )
     assert not (tmp_path / "one+0").exists()
     assert command.run(["one", "--allow-partial", "--reports", str(tmp_path)]) == 1
-    assert "note: shard 2 of 2 missing, 1 items: b" in capsys.readouterr().err
+    assert "note: shard 2 of 2 missing, 1 item: b" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

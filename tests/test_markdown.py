@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from results import a_result
 from summaries import a_mute_agent, a_summary, an_agent
 
+from pytest_voicebench.counted import counted, noun_for
 from pytest_voicebench.decisions import AgentComparison, BaselineComparison, GateResult, MetricComparison, Verdict
 from pytest_voicebench.result import Result
 from pytest_voicebench.scorecard import ArgumentScore, Pair
@@ -60,6 +61,10 @@ def compared(*metrics: MetricComparison, **more: object) -> BaselineComparison:
     )
     values: dict[str, object] = {"run": "main-2026-11-28", "compared": 95, "agents": (agent,)}
     return BaselineComparison(**values | more)  # type: ignore[arg-type]
+
+
+def newly_failed(*items: str) -> AgentComparison:
+    return AgentComparison(name="local", before="local", metrics=(metric("regressed"),), newly_failed=items)
 
 
 def trials() -> TrialSummary:
@@ -163,6 +168,26 @@ def test_the_items_that_failed_by_most_come_first_and_errors_last() -> None:
     assert [r.item_id for r in sorted(RESULTS[1:], key=severity)] == ["travel_02", "travel_03", "travel_04"]
     assert why(RESULTS[1]) == 'search_flights.destination "Rome", not "Milan" (stale)'
     assert why(RESULTS[3]) == "infrastructure: no connection within 30 s"
+
+
+def test_what_failed_since_the_baseline_stands_before_what_failed_there_too() -> None:
+    text = markdown(a_summary(baseline=compared(agents=(newly_failed("travel_03"),))), RESULTS)
+    table = text[text.index("### Worst items") :]
+    assert re.findall(r"^\| `(\w+)` \| (.+?) \|", table, re.MULTILINE) == [
+        ("travel_03", "**newly** failed"),
+        ("travel_02", "failed"),
+        ("travel_04", "error"),
+    ]
+
+
+@pytest.mark.parametrize(("number", "text"), [(0, "0 items"), (1, "1 item"), (2, "2 items")])
+def test_a_number_has_its_noun(number: int, text: str) -> None:
+    assert counted(number, "item") == text
+
+
+def test_a_verb_follows_its_number() -> None:
+    assert [counted(number, "fails", "fail") for number in (1, 2)] == ["1 fails", "2 fail"]
+    assert noun_for(1, "shard") == "shard"
 
 
 def test_agents_stand_in_rows_with_their_names() -> None:

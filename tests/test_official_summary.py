@@ -171,7 +171,7 @@ def test_items_that_never_ran_are_left_out_and_counted(outcome: str) -> None:
     summary = official([without_card(first, outcome), *others])
     assert summary.agents[0].items == 9
     assert summary.agents[0].left_out == {outcome: 1}
-    assert summary.notes == (f"a: 1 items left out: {outcome}",)
+    assert summary.notes == (f"a: 1 item left out: {outcome}",)
 
 
 def test_a_run_from_before_has_no_official_scores_and_says_why() -> None:
@@ -201,9 +201,7 @@ def test_cards_that_other_rules_made_are_named() -> None:
     first, *others = ten()
     assert first.official is not None
     other = replace(first, official=replace(first.official, version=OFFICIAL_VERSION + 1))
-    assert official([other, *others]).notes == (
-        f"1 items were scored by version {OFFICIAL_VERSION + 1} of these rules",
-    )
+    assert official([other, *others]).notes == (f"1 item was scored by version {OFFICIAL_VERSION + 1} of these rules",)
 
 
 def test_a_run_in_which_nobody_spoke_has_no_latency_and_no_turn_means() -> None:

@@ -206,7 +206,7 @@ def test_a_run_that_was_interrupted_is_not_judged_and_counts_what_it_did_not_ask
         assert double.seen == []
     assert status == pytest.ExitCode.INTERRUPTED, text
     assert judged(folder)["unjudged_causes"] == {"interrupted": 4}
-    assert "to ask them: python -m pytest_voicebench judge" in text
+    assert "to ask again: python -m pytest_voicebench judge" in text
 
 
 def test_the_ini_file_names_a_judge_and_the_option_can_switch_it_off(folder: Path, run: Run) -> None:

@@ -237,7 +237,7 @@ def test_the_tables_show_both_ways_and_the_flaky_items() -> None:
         "k  pass^k  95 % int.  pass@k  95 % int.  pass^k*  pass@k*",
         "1   0.500  0.13-0.87   0.500  0.13-0.87    0.556    0.556",
         "4   0.333  0.05-0.84   0.667  0.16-0.95    1.000    1.000",
-        "in all trials measured: 1 passed, 1 failed, 1 were flaky",
+        "in all trials measured: 1 passed, 1 failed, 1 was flaky",
         "item    passed  failed  unmeasured",
         "travel       2       1           1",
     ):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pytest_voicebench.alignment import Alignment, AlignmentError, align
 from pytest_voicebench.audio_files import AudioError, ChannelError, read_audio
+from pytest_voicebench.counted import counted, noun_for
 from pytest_voicebench.files import file_sha256
 from pytest_voicebench.scenario import Timing
 from pytest_voicebench.timing_file import timing_path, write_timing
@@ -71,4 +72,6 @@ def _print_words(found: Alignment) -> None:
     for index, (text, start, end) in enumerate(found.words):
         print(f"{text:{width}} {start:8.3f} {end:8.3f}{'  unsure' if index in found.unsure else ''}")
     if found.unsure:
-        print(f"{len(found.unsure)} of {len(found.words)} words are unsure: listen to them and correct their times")
+        number = len(found.unsure)
+        told = f"{number} of {counted(len(found.words), 'word')} {noun_for(number, 'is', 'are')} unsure"
+        print(f"{told}: listen and correct the times")

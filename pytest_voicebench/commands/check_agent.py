@@ -18,6 +18,7 @@ from pytest_voicebench.checking.run import hold_scenes
 from pytest_voicebench.checking.scenes import SceneName, scenes
 from pytest_voicebench.clock import VirtualTimeError
 from pytest_voicebench.conversation import AgentInfo
+from pytest_voicebench.counted import counted
 from pytest_voicebench.scenario import Scenario
 from pytest_voicebench.writers.plain_text import encodable, one_line
 
@@ -28,11 +29,11 @@ is printed as soon as it is known. Exit status 0: nothing fails; 1: something fa
 seen; 2: there is no such agent.
 """
 
-_COUNTED: Mapping[Verdict, str] = {
-    "works": "work",
-    "fails": "fail",
-    "lacks": "are done without",
-    "unknown": "were not seen",
+_COUNTED: Mapping[Verdict, tuple[str, str]] = {
+    "works": ("works", "work"),
+    "fails": ("fails", "fail"),
+    "lacks": ("is done without", "are done without"),
+    "unknown": ("was not seen", "were not seen"),
 }
 _WORDS: Mapping[Verdict, str] = {"works": "works", "fails": "FAILS", "lacks": "does without", "unknown": "not seen"}
 
@@ -52,7 +53,7 @@ def run(argv: list[str]) -> int:
         print(one_line(f"check-agent: {error}"), file=sys.stderr)
         return 2
     counts = Counter(finding.verdict for finding in table)
-    _say(", ".join(f"{counts[verdict]} {word}" for verdict, word in _COUNTED.items() if counts[verdict]))
+    _say(", ".join(counted(counts[verdict], *words) for verdict, words in _COUNTED.items() if counts[verdict]))
     return 1 if any(finding.verdict in ("fails", "unknown") for finding in table) else 0
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from pytest_voicebench.codec import CodecError
 from pytest_voicebench.commands.report import print_bytes
+from pytest_voicebench.counted import counted
 from pytest_voicebench.exporters.ctrf import ctrf_bytes
 from pytest_voicebench.exporters.official_folders import ExportRefused, export_run, suites_of
 from pytest_voicebench.exporters.table_files import csv_bytes, write_parquet
@@ -96,7 +97,7 @@ def _give(data: bytes, saved: SavedRun, out: Path | None) -> None:
 
 
 def _tell(saved: SavedRun, out: Path) -> None:
-    print(encodable(one_line(f"{len(saved.results)} items: {out}"), sys.stdout.encoding))
+    print(encodable(one_line(f"{counted(len(saved.results), 'item')}: {out}"), sys.stdout.encoding))
 
 
 def _official(saved: SavedRun, options: argparse.Namespace) -> None:
@@ -104,7 +105,9 @@ def _official(saved: SavedRun, options: argparse.Namespace) -> None:
         raise ExportRefused(f"--provider {options.provider!r}: letters, digits, _, - and . only")
     out = options.out or _in_its_folder(saved, "fdb_v3_data_released")
     found = export_run(saved, out, provider=options.provider, suites=options.suite or suites_of(saved))
-    lines = [f"{found.items} of {len(saved.results)} items as result_{'/'.join(found.providers)}.json: {out}"]
+    lines = [
+        f"{found.items} of {counted(len(saved.results), 'item')} as result_{'/'.join(found.providers)}.json: {out}"
+    ]
     for title, told in (("not exported", found.left_out), ("remarks", found.remarks)):
         lines += [f"{title}: {len(told)}", *(f"  {line}" for line in told[:MOST_LINES])] if told else []
         lines += [f"  and {len(told) - MOST_LINES} more"] if len(told) > MOST_LINES else []

@@ -11,6 +11,7 @@ from textwrap import wrap
 
 from pytest_voicebench.codec import CodecError
 from pytest_voicebench.commands.report import print_tables
+from pytest_voicebench.counted import counted
 from pytest_voicebench.importers.release import ImportRefused, read_release
 from pytest_voicebench.importers.release_suite import DEFAULT_NAME, ImportedSuite, import_release
 from pytest_voicebench.importers.result_run import import_results
@@ -95,7 +96,7 @@ def _next_command(out: Path, reports: Path) -> str:
 def result_lines(run: SavedRun, out: Path) -> list[str]:
     """How many items were scored, what was wrong with the others, and what is remarkable about all."""
     valid = sum(result.outcome in ("passed", "failed") for result in run.results)
-    lines = [f"{valid} of {_counted(len(run.results), 'item')} scored: {out}"]
+    lines = [f"{valid} of {counted(len(run.results), 'item')} scored: {out}"]
     lines += _block("errors", [f"{r.item_id}: {r.cause}" for r in run.results if r.outcome == "error"])
     lines += _block("skipped", [f"{r.item_id}: {r.cause}" for r in run.results if r.outcome == "skipped"])
     lines += _block("not imported", run.plan.notices)
@@ -129,8 +130,8 @@ def _import_suite(options: argparse.Namespace) -> int:
 def suite_lines(found: ImportedSuite, out: Path) -> list[str]:
     """What was imported, what was not, and what looks odd: counted, and named as far as there is room."""
     lines = [
-        f"{_counted(len(found.entries), 'scenario')}, {_counted(found.recordings, 'recording')} of "
-        f"{_counted(found.speakers, 'speaker')}: {out}"
+        f"{counted(len(found.entries), 'scenario')}, {counted(found.recordings, 'recording')} of "
+        f"{counted(found.speakers, 'speaker')}: {out}"
     ]
     if found.unspoken:
         lines += _wrapped(f"without a recording, skipped: {len(found.unspoken)}: {', '.join(found.unspoken)}")
@@ -139,7 +140,7 @@ def suite_lines(found: ImportedSuite, out: Path) -> list[str]:
     lines += _block("remarks", _grouped([remark.partition(": ")[::2] for remark in found.remarks]))
     for profile, number in found.slow_profiles.items():
         lines.append(
-            f"latency_profile {profile}: {_counted(number, 'scenario')}; not simulated, the tools answer at once"
+            f"latency_profile {profile}: {counted(number, 'scenario')}; not simulated, the tools answer at once"
         )
     return [*lines, f"run it: pytest {out} --agent=..."]
 
@@ -157,10 +158,6 @@ def _wrapped(line: str) -> list[str]:
     return wrap(
         line, WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False, replace_whitespace=False
     )
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _progress(name: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pytest_voicebench.codec import CodecError
 from pytest_voicebench.commands.report import print_bytes
+from pytest_voicebench.counted import counted
 from pytest_voicebench.files import write_atomically
 from pytest_voicebench.ranking import RankingRefused, rank
 from pytest_voicebench.regression.baseline import RUN_OR_FILE, load_given
@@ -39,5 +40,5 @@ def run(argv: Sequence[str]) -> int:
     if options.out is None:
         print_bytes(data)
     else:
-        print(encodable(one_line(f"{len(ranking.rows)} agents: {options.out}"), sys.stdout.encoding))
+        print(encodable(one_line(f"{counted(len(ranking.rows), 'agent')}: {options.out}"), sys.stdout.encoding))
     return 0

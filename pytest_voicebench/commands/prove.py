@@ -10,7 +10,8 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
-from pytest_voicebench.commands.validate import counted, suite_files
+from pytest_voicebench.commands.validate import suite_files
+from pytest_voicebench.counted import counted
 from pytest_voicebench.loading import SuiteError, check_distinct, load_suite
 from pytest_voicebench.proving.mutant import KINDS
 from pytest_voicebench.proving.proof import ItemProof

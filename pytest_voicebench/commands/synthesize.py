@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from pytest_voicebench.counted import counted
 from pytest_voicebench.synthesis.engines import EngineError, installed_engines
 from pytest_voicebench.synthesis.markup import MarkupError
 from pytest_voicebench.synthesis.recording_files import is_made, make
@@ -59,7 +60,7 @@ def _make_all(wanted: Sequence[Utterance], *, again: bool) -> int:
     for utterance in missing:
         timing = make(utterance)
         longest_s = max((b[0] - a[1] for a, b in zip(timing.speech, timing.speech[1:], strict=False)), default=0.0)
-        unsure = f", {len(timing.unsure)} words with doubtful times" if timing.unsure else ""
+        unsure = f", {counted(len(timing.unsure), 'word')} with doubtful times" if timing.unsure else ""
         print(f"{utterance.audio.name}: {timing.speech[-1][1]:.1f} s, longest pause {longest_s:.2f} s{unsure}")
     engines = ", ".join(installed_engines()) or "none"
     print(f"{len(missing)} made, {len(wanted) - len(missing)} were there (engines: {engines})")

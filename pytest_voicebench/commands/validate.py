@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from pytest_voicebench.counted import counted
 from pytest_voicebench.loading import Mistake, SuiteError, check_distinct, is_suite_file, load_suite
 from pytest_voicebench.rehearsal import rehearse
 from pytest_voicebench.scenario import Suite
@@ -82,8 +83,3 @@ def _unnamed(suites: list[Suite], folders: list[Path]) -> list[Path]:
 def _summary(suites: list[Suite]) -> str:
     ids = {(suite.info.path, scenario.id) for suite in suites for scenario in suite.scenarios}
     return f"OK: {counted(len(ids), 'scenario')}, {counted(len(_recordings(suites)), 'recording')}"
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 scenario`, `2 scenarios`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from pytest_voicebench.counted import counted, noun_for
 from pytest_voicebench.decisions import BaselineComparison, GateResult, MetricComparison
 from pytest_voicebench.gating.figures import COUNTS, OF_AN_AGENT, figure_of, in_trials, of_groups
 from pytest_voicebench.gating.grammar import Gate, GateError, MustPass, NoRegression, Threshold
@@ -133,12 +134,14 @@ def _unsettled(asks: Threshold, agent: AgentSummary, scores: Scores, *, holds: b
     """Why what was measured says nothing of what was asked yet; None where it does."""
     counts, most = scores.counts, asks.operator in ("<=", "<")
     if counts.not_run and not (not holds and asks.metric in COUNTS and most):  # what is too many already is settled
-        return f"{counts.not_run} of {counts.planned} items never ran"
+        return f"{counts.not_run} of {counted(counts.planned, 'item')} never ran"
     if holds and asks.metric not in ("errors", "skipped") and 2 * counts.valid < counts.planned:
-        return f"only {counts.valid} of {counts.planned} items were measured"
+        return (
+            f"only {counts.valid} of {counted(counts.planned, 'item')} {noun_for(counts.valid, 'was', 'were')} measured"
+        )
     unknown = sum(agent.cost.unknown.values()) if asks.metric == "usd" else 0
     if unknown and holds == most:  # only a bound that is passed already is settled
-        return f"the cost of {unknown} items is unknown"
+        return f"the cost of {counted(unknown, 'item')} is unknown"
     return None
 
 
@@ -218,7 +221,9 @@ def _no_regression(
     holds = {"no_regression": True, "regressed": False, "inconclusive": None}[row.verdict]
     missing = agent.overall.counts.not_run
     if holds and missing:
-        return _result(gate, agent, None, _change(row), f"{missing} of {agent.overall.counts.planned} items never ran")
+        return _result(
+            gate, agent, None, _change(row), f"{missing} of {counted(agent.overall.counts.planned, 'item')} never ran"
+        )
     items = mine.newly_failed if asks.metric == "pass_at_1" and group is None and holds is False else ()
     return GateResult(
         expression=gate.expression,
@@ -237,7 +242,7 @@ def _change(row: MetricComparison) -> str:
         return row.verdict.replace("_", " ")
     interval = "" if row.low is None or row.high is None else f" [{row.low:+.2f}, {row.high:+.2f}]"
     p = "" if row.p_corrected is None else f", p {p_text(row.p_corrected)}"
-    return f"{row.verdict.replace('_', ' ')}: {row.effect:+.3f}{interval}{p}, {row.pairs} pairs"
+    return f"{row.verdict.replace('_', ' ')}: {row.effect:+.3f}{interval}{p}, {counted(row.pairs, 'pair')}"
 
 
 def p_text(p: float) -> str:

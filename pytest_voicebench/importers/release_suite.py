@@ -20,6 +20,7 @@ from pytest_voicebench.importers.wrong_labels import with_known_issues
 from pytest_voicebench.loading import SuiteError, check_distinct, is_suite_file, load_suite
 from pytest_voicebench.scenario import Suite
 from pytest_voicebench.shipped_suites import shipped_suites
+from pytest_voicebench.some_names import some
 from pytest_voicebench.timing_file import write_timing
 
 DEFAULT_NAME = "fdb3_official"
@@ -84,7 +85,7 @@ def import_release(
         found = write_suite(release, stage, _suite_name(out), with_words=with_words, progress=progress)
         if not found.recordings:
             raise ImportRefused(
-                f"{release.root}: holds no recording that can be used, so nothing could run: {_some(found.left_out)}"
+                f"{release.root}: holds no recording that can be used, so nothing could run: {_why(found.left_out)}"
             )
         load_suites(stage)
     return found
@@ -99,7 +100,7 @@ def write_suite(
     entries = [_entry(labels, of, folder, found, with_words, progress) for labels, of in _scenarios(release, found)]
     found.entries = tuple(with_known_issues(entries, files))
     if not found.entries:
-        raise ImportRefused(f"{release.root}: holds no scenario that can be imported: {_some(found.left_out)}")
+        raise ImportRefused(f"{release.root}: holds no scenario that can be imported: {_why(found.left_out)}")
     for file, text in files.items():
         _write(folder / file, text)
     _write(folder / "speakers.yaml", speakers_text([s for e in found.entries for s in e.speakers]) or "{}\n")
@@ -148,8 +149,8 @@ def _check_out(out: Path, force: bool) -> None:
         raise ImportRefused(f"{out}: is not a folder that an import wrote; remove it yourself, or give another --out")
 
 
-def _some(lines: Sequence[str]) -> str:
-    return "; ".join(lines[:3]) or "no folder has an input.wav"
+def _why(left_out: Sequence[str]) -> str:
+    return some(left_out, 3, "; ") or "no folder has an input.wav"
 
 
 def _suite_name(out: Path) -> str:

@@ -21,6 +21,7 @@ from pytest_voicebench.conversation import (
     Word,
     to_ticks,
 )
+from pytest_voicebench.counted import counted
 from pytest_voicebench.importers.agent_track import AgentTrack, Side, padded, read_agent_track
 from pytest_voicebench.importers.result_file import ReportedCall, ResultFile, TimedText
 from pytest_voicebench.recognised import within_speech
@@ -125,7 +126,7 @@ def _voice(file: ResultFile, wav: Path | None, side: Side | None, session_s: flo
     warnings = list(track.warnings)
     if len(heard) < len(words):
         dropped = len(words) - len(heard)
-        warnings.append(f"{dropped} of {len(words)} words lie outside the agent's detected speech; dropped")
+        warnings.append(f"{dropped} of {counted(len(words), 'word')} lie outside the agent's detected speech; dropped")
     if speech and speech[0].start_ticks < _FIRST_SAMPLE_TICKS:
         warnings.append("the agent speaks from its recording's first sample on: is that the session's first?")
     if track.truncated:
@@ -208,7 +209,7 @@ def _calls(calls: Sequence[ReportedCall], scenario: Scenario, ticks: int, warnin
     untimed = [n for n, call in enumerate(calls) if call.start_s is None]
     if untimed:
         warnings.append(
-            f"{len(untimed)} of {len(calls)} calls have no time: {', '.join(calls[n].name for n in untimed)}"
+            f"{len(untimed)} of {counted(len(calls), 'call')} have no time: {', '.join(calls[n].name for n in untimed)}"
         )
     return tuple(_call(n, call, scenario, ticks) for n, call in enumerate(calls))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from pytest_voicebench.counted import counted
 from pytest_voicebench.page.markup import Html, el, join
 from pytest_voicebench.summary import AgentSummary, Summary
 from pytest_voicebench.writers.terminal_header import (
@@ -54,7 +55,10 @@ def _facts(summary: Summary) -> Iterator[tuple[str, list[str]]]:
     yield "Stimulus", [notices_of(summary)[0].removeprefix("stimulus: ")]
     yield (
         "Scored",
-        [f"{summary.counts.valid} of {summary.counts.planned} items", outcomes_text(summary.counts, with_kinds=True)],
+        [
+            f"{summary.counts.valid} of {counted(summary.counts.planned, 'item')}",
+            outcomes_text(summary.counts, with_kinds=True),
+        ],
     )
     yield "Judge", _judge(summary)
     yield "Scores", [f"{summary.score_set} {summary.score_version}", *_official(summary)]
@@ -80,7 +84,8 @@ def _judge(summary: Summary) -> list[str]:
     if not summary.judge:
         return [JUDGE_OFF]
     return [
-        f"{one.judge.text}: {one.judged} of {one.asked} questions judged; changes no outcome, beside the exact scores"
+        f"{one.judge.text}: {one.judged} of {counted(one.asked, 'question')} judged; "
+        "changes no outcome, beside the exact scores"
         for one in summary.judge
     ]
 

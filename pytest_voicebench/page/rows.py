@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
+from pytest_voicebench.counted import counted
 from pytest_voicebench.page.data import Item
 from pytest_voicebench.page.markup import Html, el, join, json_text, raw
 from pytest_voicebench.page.packing import packed, shapes
@@ -49,7 +50,7 @@ def items_section(
     return join(
         [
             _filters([result.facts for result in results], items, agents, labels),
-            el("p", f"{len(items)} items", id="shown", role="status"),
+            el("p", counted(len(items), "item"), id="shown", role="status"),
             el("div", table, class_="scroll", tabindex="0", role="region", aria_label="Items"),
         ]
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pytest_voicebench.counted import counted
 from pytest_voicebench.decisions import (
     AgentComparison,
     BaselineComparison,
@@ -52,7 +53,7 @@ def badge(kind: str, text: str) -> Html:
 
 
 def _nothing_measured(counts: Counts) -> list[Sentence]:
-    return [] if counts.valid else [("open", f"none of {counts.planned} items could be measured", None)]
+    return [] if counts.valid else [("open", f"none of {counted(counts.planned, 'item')} could be measured", None)]
 
 
 def _outcome(summary: Summary) -> list[Sentence]:
@@ -154,7 +155,7 @@ def _baseline(baseline: BaselineComparison) -> Html:
         for label, names in (("newly failed", agent.newly_failed), ("newly passed", agent.newly_passed))
         if names
     ]
-    notes = [f"{baseline.compared} items compared"]
+    notes = [f"{counted(baseline.compared, 'item')} compared"]
     for label, names in (
         ("only in the baseline", baseline.only_before),
         ("only in this run", baseline.only_after),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,6 +46,35 @@ class Entrances:
         return self.made[provider.key]
 
 
+@dataclass(slots=True, kw_only=True)
+class Waited:
+    """When a conversation waited before its provider, from when it was handed over; seconds of perf_counter.
+
+    That time is nobody's answer: it is not the item's. May be told from any thread.
+    """
+
+    since_s: float | None = field(default_factory=time.perf_counter)
+    spans: list[tuple[float, float]] = field(default_factory=list)
+
+    def tell(self, reason: str) -> None:
+        """Take note of what it waits for; of nothing any more where that is empty."""
+        now_s = time.perf_counter()
+        if reason and self.since_s is None:
+            self.since_s = now_s
+        elif not reason and self.since_s is not None:
+            self.spans.append((self.since_s, now_s))
+            self.since_s = None
+
+    def within(self, begin_s: float, end_s: float) -> float:
+        """Seconds of waiting between two moments."""
+        since_s = self.since_s
+        spans = [*self.spans, *([(since_s, end_s)] if since_s is not None else [])]
+        return sum(max(0.0, min(end_s, until_s) - max(begin_s, from_s)) for from_s, until_s in spans)
+
+
+waited_key = pytest.StashKey[Waited]()
+"""Of an item whose conversation passes a gate: the last one's."""
+
 _entrances = pytest.StashKey[Entrances]()
 
 
@@ -79,6 +109,13 @@ def check_names(config: pytest.Config, agents: Iterable[Agent]) -> None:
             raise pytest.UsageError(f"{LIMIT} {name}: no agent of this run; {hint}they are {', '.join(known)}")
 
 
+def without_waiting(item: pytest.Item, duration_s: float) -> float:
+    """What is left of the seconds that ended just now without those in which the item's conversation waited."""
+    waited = item.stash.get(waited_key, None)
+    now_s = time.perf_counter()
+    return max(0.0, duration_s - waited.within(now_s - duration_s, now_s)) if waited is not None else duration_s
+
+
 def gated(agent: Agent, item: pytest.Item, scenario: Scenario, tell: Callable[[str], None]) -> Agent:
     """The agent behind the gate of its provider; itself where it lives in this process on the virtual clock.
 
@@ -96,5 +133,11 @@ def gated(agent: Agent, item: pytest.Item, scenario: Scenario, tell: Callable[[s
         check_admission(config)
     item_id = attempt.item_id if attempt else f"a test of {scenario.item_id}"
     entrance = config.stash[_entrances].to(provider_of(agent, info))
-    gate = entrance.gate(item_id, tell, lambda: item.stash.__setitem__(had_session_key, True))
+    waited = item.stash[waited_key] = Waited()
+
+    def tell_both(reason: str) -> None:
+        waited.tell(reason)
+        tell(reason)
+
+    gate = entrance.gate(item_id, tell_both, lambda: item.stash.__setitem__(had_session_key, True))
     return Gated(agent=agent, gate=paid_gate(gate, config, scenario, info, item_id))

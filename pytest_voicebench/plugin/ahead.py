@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_voicebench.plugin.admission import gated
+from pytest_voicebench.plugin.admission import Waited, gated, waited_key
 from pytest_voicebench.plugin.collect import NAME
 from pytest_voicebench.plugin.options import CONCURRENCY, agent_specs, concurrency, rescored_run
 from pytest_voicebench.plugin.planning import agent_fixtures, is_ours, is_scenario, scenario_of
@@ -51,12 +51,13 @@ class Begun:
         if self.shown is not None:
             self.shown.tell_waiting(reason)
 
-    @property
-    def unwaited_s(self) -> float:
-        """Seconds of the conversation that were over when its item asked for it."""
+    def unwaited_s(self, waited: Waited | None) -> float:
+        """Seconds of the conversation that were over when its item asked for it, without those it `waited`."""
         if self.asked_s is None or self.over_s is None:
             return 0.0
-        return max(0.0, min(self.asked_s, self.over_s) - self.begun_s)
+        until_s = min(self.asked_s, self.over_s)
+        waited_s = waited.within(self.begun_s, until_s) if waited is not None else 0.0
+        return max(0.0, until_s - self.begun_s - waited_s)
 
     def cancel(self) -> None:
         """End it, wherever it is."""
@@ -83,7 +84,8 @@ class Ahead:
     memory. What is over is searched for speech at once, one at a time and in another process.
 
     An item's reports say as its duration what it would have taken alone: its conversation and the work on it, waiting
-    or not. So the durations of a run add up to more than the run took, as with workers.
+    or not; the time in which that waited for its provider (`--voicebench-limit`) is no part of it. So the durations of
+    a run add up to more than the run took, as with workers.
     """
 
     def __init__(self, config: pytest.Config, most: int) -> None:
@@ -174,12 +176,12 @@ class Ahead:
         """An attempt begins, perhaps not the first one."""
         self._here = None
 
-    @pytest.hookimpl(wrapper=True)
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Give the item the time back that it did not have to wait."""
         report = yield
         if report.when == "setup" and self._here is not None and self._here.item is item:
-            report.duration += self._here.begun.unwaited_s
+            report.duration += self._here.begun.unwaited_s(item.stash.get(waited_key, None))
         return report
 
     @pytest.hookimpl(wrapper=True)

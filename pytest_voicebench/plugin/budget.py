@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
+from pytest_voicebench.counted import counted
 from pytest_voicebench.plugin.attempt import attempt_key, had_session_key
 from pytest_voicebench.plugin.options import MAX_USD, PRICES, RESUME, rescored_run
 from pytest_voicebench.plugin.run_folder import run_folder
@@ -195,7 +196,9 @@ def estimate_notices(
         return ()
     most = budget(config).most_usd
     limit = f" of at most {most:g}" if most is not None else ""
-    return (f"estimate {math.fsum(known):.2f} USD{limit} for {len(known)} conversations, assuming {ASSUMPTIONS}",)
+    return (
+        f"estimate {math.fsum(known):.2f} USD{limit} for {counted(len(known), 'conversation')}, assuming {ASSUMPTIONS}",
+    )
 
 
 def no_price(info: AgentInfo) -> str:
@@ -213,7 +216,7 @@ def stopped_line(config: pytest.Config, results: Sequence[Result]) -> str | None
     left = [row for row in results if row.outcome == "not_run" and row.cause]
     if book is None or not left:
         return None
-    many = "1 item" if len(left) == 1 else f"{len(left)} items"
+    many = counted(len(left), "item")
     try:
         spent = f"{book.spent_usd:.2f} USD"
     except OSError as error:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_voicebench.counted import counted
 from pytest_voicebench.plugin.keeping import kept
 from pytest_voicebench.plugin.options import judge_asked, rescored_run
 from pytest_voicebench.plugin.progress import progress_line
@@ -55,7 +56,11 @@ def with_judgements(config: pytest.Config, run: SavedRun, *, interrupted: bool) 
     again = f"python -m pytest_voicebench judge {run.name} --judge={settings.model}"
     if not judgements:
         return run, ["nothing to ask the judge: no item spoke, no argument was in doubt"]
-    notes = [f"{stopped} questions were not judged, for Ctrl-C; to ask them: {again}"] if stopped else []
+    notes = (
+        [f"{counted(stopped, 'question was', 'questions were')} not judged, for Ctrl-C; to ask again: {again}"]
+        if stopped
+        else []
+    )
     return replace(run, judgements=judgements), notes
 
 

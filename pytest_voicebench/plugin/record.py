@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_voicebench.plugin.admission import without_waiting
 from pytest_voicebench.plugin.attempt import Attempt, attempt_key
 from pytest_voicebench.plugin.budget import accounted
 from pytest_voicebench.plugin.keeping import kept
@@ -125,6 +126,8 @@ class ItemRecorder:
         """An item that never got as far as a judgement has a result too: an error or a skip."""
         report = yield
         attempt = item.stash.get(attempt_key, None)
+        if call.when == "setup":
+            report.duration = without_waiting(item, call.duration)
         if attempt is not None and attempt.result is None and report.outcome != "passed" and call.excinfo:
             if report.outcome == "skipped":
                 result = attempt.close("skipped", cause=_one_line(call.excinfo, self.config))

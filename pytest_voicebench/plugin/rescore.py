@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
+from pytest_voicebench.counted import counted
 from pytest_voicebench.plugin.attempt import Attempt, attempt_key
 from pytest_voicebench.plugin.keeping import Keeping, kept
 from pytest_voicebench.plugin.options import LABEL, rescored_run
@@ -98,7 +99,7 @@ def compared_lines(recorded: RecordedRun, run: SavedRun) -> list[str]:
     before = replace(recorded.saved, results=tuple(r for r in recorded.saved.results if r.item_id in selected))
     found = compare_runs(before, run)
     changed = sum(len(d.items) for d in found.around if d.name == "expect_sha256")
-    expectations = f"{changed} expectation{'' if changed == 1 else 's'} changed since {recorded.name}"
+    expectations = f"{counted(changed, 'expectation')} changed since {recorded.name}"
     more = [] if found.same else [f"all that moved: python -m pytest_voicebench compare {recorded.name} {run.name}"]
     return [*([expectations] if changed else []), sentence(found), *more]
 

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from pytest_voicebench.counted import counted
+
 WAITS_PREFIX = ".waits_"
 TOLD_EVERY_S = 1.0
 STALE_S = 5.0
@@ -46,7 +48,7 @@ def waits_text(folder: Path) -> str:
     if not texts:
         return ""
     (text, _), *_ = Counter(texts).most_common(1)
-    return f"{text} ({len(texts)} worker{'' if len(texts) == 1 else 's'})"
+    return f"{text} ({counted(len(texts), 'worker')})"
 
 
 class WaitsWatch:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pytest_voicebench.agents.protocol import UNREPORTED
+from pytest_voicebench.counted import noun_for
 from pytest_voicebench.pricing.prices import Price
 
 SESSION = "session_s"
@@ -43,7 +44,9 @@ def cost_of(usage: Mapping[str, float], price: Price | None) -> Cost:
     if unpriced:
         return Cost(usd=None, at_least=known, unknown=f"no price of {', '.join(sorted(unpriced))}")
     if price.per_million and (answers := usage.get(UNREPORTED)):
-        return Cost(usd=None, at_least=known, unknown=f"no usage reported of {answers:.0f} answers")
+        return Cost(
+            usd=None, at_least=known, unknown=f"no usage reported of {answers:.0f} {noun_for(round(answers), 'answer')}"
+        )
     return Cost(usd=known, at_least=known)
 
 

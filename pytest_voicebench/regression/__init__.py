@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from pytest_voicebench.comparing import MADE_BY, differences_around
+from pytest_voicebench.counted import counted
 from pytest_voicebench.decisions import AgentComparison, BaselineComparison
 from pytest_voicebench.regression.measures import USUAL
 from pytest_voicebench.regression.metrics import Question, compared_metrics
@@ -65,8 +66,8 @@ def _picked(run: SavedRun) -> Iterator[str]:
     """A rerun laid over a failure, where it passed: of several tries the one that is liked is no measurement."""
     picked = [row.item_id for row in run.results if row.outcome == "passed" and "failed" in row.attempts[:-1]]
     if picked:
-        many = "item" if len(picked) == 1 else "items"
-        yield f"{run.name}: {len(picked)} {many} failed before a rerun that passed was laid over: {some(picked)}"
+        many = counted(len(picked), "item")
+        yield f"{run.name}: {many} failed before a rerun that passed was laid over: {some(picked)}"
 
 
 def _ids(groups: Iterator[tuple[str, ...]]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from pytest_voicebench.counted import counted, noun_for
 from pytest_voicebench.decisions import MetricComparison, Verdict
 from pytest_voicebench.regression.measures import MEASURES, Kind
 
@@ -91,7 +92,8 @@ def _not_seen(row: MetricComparison) -> tuple[Verdict, str | None]:
         told = size_text(row.metric, row.worse * row.effect)
         return "inconclusive", f"{told} were lost, which these pairs cannot tell from chance"
     if row.detectable is None:
-        return "inconclusive", f"{row.pairs} pairs of {row.clusters} scenarios are too few to show any loss"
+        told = f"{counted(row.pairs, 'pair')} of {counted(row.clusters, 'scenario')}"
+        return "inconclusive", f"{told} {noun_for(row.pairs, 'is', 'are')} too few to show any loss"
     if row.detectable > tolerable:
         return "inconclusive", f"these pairs would show a loss only from {size_text(row.metric, row.detectable)} on"
     return "no_regression", None

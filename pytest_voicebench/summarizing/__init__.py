@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from pytest_voicebench.conversation import AgentInfo
+from pytest_voicebench.counted import counted
 from pytest_voicebench.judgement import Judgement
 from pytest_voicebench.result import Result
 from pytest_voicebench.scoring import SCORE_SET, SCORE_VERSION
@@ -132,7 +133,7 @@ def _known_issues(results: Sequence[Result]) -> list[str]:
         return []
     ran = [r for r in known if r.outcome != "skipped"]
     passed = sum(r.outcome == "passed" for r in ran)
-    items = f"{len(known)} item{'' if len(known) == 1 else 's'}"
+    items = counted(len(known), "item")
     if not ran:
         return [f"known issues: {items}, left out"]
     return [f"known issues: {items}, {passed} passed; in every figure (apart: report, by known issue)"]
@@ -142,7 +143,7 @@ def _warnings(scores: Scores) -> tuple[str, ...]:
     """Figures that rest on few of the items."""
     measured, valid = scores.first_response_latency_s.n, scores.counts.valid
     if 2 * measured < valid:
-        return (f"first_response_latency_s rests on {measured} of {valid} items",)
+        return (f"first_response_latency_s rests on {measured} of {counted(valid, 'item')}",)
     return ()
 
 

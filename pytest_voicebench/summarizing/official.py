@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from pytest_voicebench.counted import counted
 from pytest_voicebench.official_card import (
     JUDGED_ONLY,
     OFFICIAL_MODE,
@@ -76,14 +77,17 @@ def _notes(agents: Sequence[OfficialAgent]) -> tuple[str, ...]:
     for agent in agents:
         if agent.errors_as_empty:
             found.append(f"{agent.name}: {agent.errors_as_empty} of {agent.items} are errors, counted as empty results")
-        found += [f"{agent.name}: {number} items left out: {why}" for why, number in agent.left_out.items()]
+        found += [f"{agent.name}: {counted(number, 'item')} left out: {why}" for why, number in agent.left_out.items()]
     return tuple(found)
 
 
 def _other_versions(results: Sequence[Result]) -> tuple[str, ...]:
     """Cards are taken as they were saved; those that other rules made are named."""
     others = Counter(r.official.version for r in results if r.official and r.official.version != OFFICIAL_VERSION)
-    return tuple(f"{n} items were scored by version {version} of these rules" for version, n in sorted(others.items()))
+    return tuple(
+        f"{counted(n, 'item was', 'items were')} scored by version {version} of these rules"
+        for version, n in sorted(others.items())
+    )
 
 
 def _agent(name: str, results: Sequence[Result]) -> OfficialAgent:

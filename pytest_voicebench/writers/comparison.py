@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_voicebench.comparing import Comparison, Difference, ItemChange, Json, Moved
+from pytest_voicebench.counted import counted, noun_for
 from pytest_voicebench.some_names import some
 from pytest_voicebench.writers.plain_text import columns, one_line, pad, value_text, wrapped
 
@@ -51,9 +52,9 @@ def sentence(found: Comparison) -> str:
     rest = [f"{len(found.other_requests)} could not be compared: another request"] * bool(found.other_requests)
     for name, only in ((found.before, found.only_before), (found.after, found.only_after)):
         rest += [f"{len(only)} only in {name}"] * bool(only)
-    items = {0: "no item", 1: "1 item"}.get(found.compared, f"{found.compared} items")
-    counted = [f"{items} compared: {_counts(found)}" if found.compared else f"{items} compared"]
-    return "; ".join([*counted, *rest]) + "."
+    items = counted(found.compared, "item") if found.compared else "no item"
+    compared = f"{items} compared: {_counts(found)}" if found.compared else f"{items} compared"
+    return "; ".join([compared, *rest]) + "."
 
 
 def _counts(found: Comparison) -> str:
@@ -61,10 +62,10 @@ def _counts(found: Comparison) -> str:
     passes = sum(c.flipped and c.after == "passed" for c in changes)
     fails = sum(c.flipped and c.after == "failed" for c in changes)
     others, same = len(changes) - passes - fails, found.compared - len(changes)
-    parts = [f"{passes} now {'passes' if passes == 1 else 'pass'}"] * bool(passes)
-    parts += [f"{fails} now {'fails' if fails == 1 else 'fail'}"] * bool(fails)
+    parts = [f"{passes} now {noun_for(passes, 'passes', 'pass')}"] * bool(passes)
+    parts += [f"{fails} now {noun_for(fails, 'fails', 'fail')}"] * bool(fails)
     parts += [f"{others} moved otherwise"] * bool(others)
-    return ", ".join([*parts, f"{same} {'is' if same == 1 else 'are'} the same"])
+    return ", ".join([*parts, f"{counted(same, 'is', 'are')} the same"])
 
 
 def _table(changes: Sequence[ItemChange], width: int) -> Iterator[str]:
@@ -143,7 +144,11 @@ def _agents_hint(found: Comparison) -> Iterator[str]:
 def difference_text(difference: Difference, compared: int) -> str:
     """One difference around the scores as a line; `compared` is how many items it could have concerned."""
     count = len(difference.items)
-    items = "all items" if count == compared else f"{count} of {compared} items ({some(difference.items, MOST_ITEMS)})"
+    items = (
+        "all items"
+        if count == compared
+        else f"{count} of {counted(compared, 'item')} ({some(difference.items, MOST_ITEMS)})"
+    )
     before, after = _value(difference.before), _value(difference.after)
     if difference.name in _WORDS:
         return _WORDS[difference.name].format(items=items, before=before, after=after)

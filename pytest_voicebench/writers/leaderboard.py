@@ -6,6 +6,7 @@ import html
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from pytest_voicebench.counted import counted
 from pytest_voicebench.published import ITEMS, SOURCE
 from pytest_voicebench.standings import ALPHA, Ranked, Ranking
 from pytest_voicebench.stats import wilson_interval
@@ -67,7 +68,7 @@ def page(ranking: Ranking) -> str:
 
 
 def _title(ranking: Ranking) -> str:
-    return f"Leaderboard: {', '.join(ranking.suites)}, {ranking.items} items"
+    return f"Leaderboard: {', '.join(ranking.suites)}, {counted(ranking.items, 'item')}"
 
 
 def _notices(ranking: Ranking) -> Iterator[str]:
@@ -76,7 +77,7 @@ def _notices(ranking: Ranking) -> Iterator[str]:
     if len(ranking.rows) > 1:
         yield (
             "agents that share a letter cannot be told apart: an exact paired test over the same items (signs by "
-            f"scenario), corrected for {len(ranking.pairings)} pair{'' if len(ranking.pairings) == 1 else 's'} (Holm), "
+            f"scenario), corrected for {counted(len(ranking.pairings), 'pair')} (Holm), "
             f"finds p of {ALPHA} or more"
         )
 

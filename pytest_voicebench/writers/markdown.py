@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from pytest_voicebench.counted import counted, noun_for
 from pytest_voicebench.decisions import (
     AgentComparison,
     BaselineComparison,
@@ -14,6 +15,7 @@ from pytest_voicebench.decisions import (
 from pytest_voicebench.files import write_atomically
 from pytest_voicebench.outcome import outcome
 from pytest_voicebench.result import Result
+from pytest_voicebench.some_names import some
 from pytest_voicebench.summary import AgentSummary, Summary
 from pytest_voicebench.trial_summary import TrialSummary
 from pytest_voicebench.writers.cells import score_cells, seconds_text, value_text
@@ -81,10 +83,6 @@ def _of(agent: AgentSummary, summary: Summary) -> str:
     return f" {escaped(agent.name, 60)}" if len(summary.agents) > 1 else ""
 
 
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
-
-
 def _gates(gates: Sequence[GateResult]) -> list[str]:
     """All gates, those that fail first."""
     ordered = sorted(gates, key=lambda gate: (gate.holds is not False, gate.holds is not None))
@@ -94,12 +92,12 @@ def _gates(gates: Sequence[GateResult]) -> list[str]:
             escaped(gate.expression),
             escaped(gate.agent, 60),
             escaped(gate.found),
-            escaped("; ".join([*([gate.why] if gate.why else []), *_some(gate.items)])),
+            escaped("; ".join(part for part in (gate.why, some(gate.items, MOST_ITEMS)) if part)),
         )
         for gate in ordered[:MOST_GATES]
     ]
     head = ("verdict", "gate", "agent", "found", "why")
-    return [*table(head, rows), *_left(len(gates) - MOST_GATES, "gates")]
+    return [*table(head, rows), *_left(len(gates) - MOST_GATES, "gate")]
 
 
 def _moved(baseline: BaselineComparison | None) -> list[str]:
@@ -111,7 +109,7 @@ def _moved(baseline: BaselineComparison | None) -> list[str]:
     for agent in baseline.agents:
         lines += [*_metrics(agent, len(baseline.agents) > 1), "", *_changed(agent)]
     lines += [
-        f"{_counted(baseline.compared, 'item')} compared.",
+        f"{counted(baseline.compared, 'item')} compared.",
         *(f"- {escaped(c, 300)}" for c in baseline.cautions[:5]),
     ]
     for what, items in (
@@ -119,7 +117,7 @@ def _moved(baseline: BaselineComparison | None) -> list[str]:
         ("only now", baseline.only_after),
         ("changed, not compared", baseline.changed),
     ):
-        lines += [f"- {what}: {', '.join(map(escaped, _some(items)))}"] if items else []
+        lines += [f"- {what}: {some([*map(escaped, items)], MOST_ITEMS)}"] if items else []
     return lines
 
 
@@ -130,7 +128,7 @@ def _metrics(agent: AgentComparison, several: bool) -> list[str]:
     title = [f"**{escaped(agent.name)}** (before: {escaped(agent.before)})", ""] if several else []
     rows = [_metric_row(metric) for metric in metrics[:MOST_METRICS]]
     head = ("metric", "verdict", "before", "now", "change", "95 % int.", "p", "would have been seen")
-    return [*title, *table(head, rows), *_left(len(metrics) - MOST_METRICS, "metrics")]
+    return [*title, *table(head, rows), *_left(len(metrics) - MOST_METRICS, "metric")]
 
 
 def _metric_row(metric: MetricComparison) -> tuple[str, ...]:
@@ -148,20 +146,12 @@ def _changed(agent: AgentComparison) -> list[str]:
     lines = []
     for what, items in (("Newly failed", agent.newly_failed), ("Newly passed", agent.newly_passed)):
         if items:
-            lines.append(f"{what} ({len(items)}): {', '.join(map(name, items[:MOST_ITEMS]))}{_more(items)}  ")
+            lines.append(f"{what} ({len(items)}): {some([*map(name, items)], MOST_ITEMS)}  ")
     return [*lines, ""] if lines else []
 
 
-def _some(items: Sequence[str]) -> list[str]:
-    return [*items[:MOST_ITEMS], *([f"and {len(items) - MOST_ITEMS} more"] if len(items) > MOST_ITEMS else [])]
-
-
-def _more(items: Sequence[str]) -> str:
-    return f" and {len(items) - MOST_ITEMS} more" if len(items) > MOST_ITEMS else ""
-
-
 def _left(number: int, what: str) -> list[str]:
-    return ["", f"and {number} more {what}"] if number > 0 else []
+    return ["", f"and {number} more {noun_for(number, what)}"] if number > 0 else []
 
 
 def _figures(summary: Summary) -> list[str]:
@@ -175,7 +165,7 @@ def _figures(summary: Summary) -> list[str]:
         rows.append((escaped(agent.name, 60), f"**{value}**", interval, count, *cells, times))
     head = ("agent", "Pass@1", "95 % int.", "k/n", *HEADLINE_WORDS, "first response p50 / p95, s")
     notes = ["", f"{outcomes_text(summary.counts, with_kinds=True)}."]
-    return [*table(head, rows), *_left(len(summary.agents) - MOST_AGENTS, "agents"), *notes]
+    return [*table(head, rows), *_left(len(summary.agents) - MOST_AGENTS, "agent"), *notes]
 
 
 def _trials(agent: AgentSummary, summary: Summary) -> list[str]:
@@ -189,7 +179,7 @@ def _trials(agent: AgentSummary, summary: Summary) -> list[str]:
             (str(figures.k), *(f"{value} ({interval})" if interval else value for value, interval in (hat, at)))
         )
     head = ("k", "pass^k: all of k trials", "pass@k: one of k")
-    title = f"### Trials{_of(agent, summary)}: {_counted(len(trials.flaky), 'flaky item')} of {trials.items}"
+    title = f"### Trials{_of(agent, summary)}: {counted(len(trials.flaky), 'flaky item')} of {trials.items}"
     return [title, "", *table(head, rows), *_flaky(trials)]
 
 
@@ -198,22 +188,28 @@ def _flaky(trials: TrialSummary) -> list[str]:
         (name(row.item), f"{row.passed} of {row.passed + row.failed}", str(row.unmeasured))
         for row in trials.flaky[:MOST_ITEMS]
     ]
-    left = _left(len(trials.flaky) - MOST_ITEMS, "flaky items")
+    left = _left(len(trials.flaky) - MOST_ITEMS, "flaky item")
     return ["", *table(("flaky item", "passed", "not measured"), rows), *left] if rows else []
 
 
 def _worst(results: Sequence[Result], summary: Summary) -> list[str]:
-    """The items that failed by most, then errors."""
+    """Those that the baseline passed first, then the items that failed by most, then errors."""
     missed = [result for result in results if result.outcome in ("failed", "error")]
-    ordered = sorted(missed, key=severity)
+    compared = summary.baseline.agents if summary.baseline is not None else ()
+    newly = {item for agent in compared for item in agent.newly_failed}
+    ordered = sorted(missed, key=lambda result: (result.item_id not in newly, severity(result)))
     several = len(summary.agents) > 1
     rows = [
-        (name(r.item_id), *([escaped(r.agent.name, 60)] if several else []), r.outcome, escaped(why(r)))
+        (name(r.item_id), *([escaped(r.agent.name, 60)] if several else []), _outcome(r, newly), escaped(why(r)))
         for r in ordered[:MOST_ITEMS]
     ]
     head = ("item", *(["agent"] if several else []), "outcome", "why")
     title = [f"### Worst items ({len(rows)} of {len(missed)} that did not pass)", ""] if rows else []
     return [*title, *table(head, rows)]
+
+
+def _outcome(result: Result, newly: Collection[str]) -> str:
+    return f"**newly** {result.outcome}" if result.item_id in newly else result.outcome
 
 
 def _footer(summary: Summary) -> list[str]:

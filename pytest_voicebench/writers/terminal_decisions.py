@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from pytest_voicebench.counted import counted
 from pytest_voicebench.decisions import (
     AgentComparison,
     BaselineComparison,
@@ -37,8 +38,8 @@ def decision_lines(summary: Summary, *, width: int, paint: Paint) -> list[str]:
 def gates_sentence(gates: Sequence[GateResult]) -> str:
     """`2 hold, 1 fails, 1 cannot be told`."""
     counts = Counter(gate.holds for gate in gates)
-    parts = [f"{counts[True]} {'holds' if counts[True] == 1 else 'hold'}"] * bool(counts[True])
-    parts += [f"{counts[False]} {'fails' if counts[False] == 1 else 'fail'}"] * bool(counts[False])
+    parts = [counted(counts[True], "holds", "hold")] * bool(counts[True])
+    parts += [counted(counts[False], "fails", "fail")] * bool(counts[False])
     return ", ".join(parts + [f"{counts[None]} cannot be told"] * bool(counts[None]))
 
 
@@ -126,7 +127,7 @@ def _notes(agent: AgentComparison) -> Iterator[str]:
         pairs.setdefault((row.pairs, row.clusters), []).append(metric_name(row))
     most = max(pairs, default=(0, 0))
     others = [f"{number} in {', '.join(names)}" for (number, _), names in pairs.items() if number != most[0]]
-    yield "; ".join([f"{most[0]} pairs of {most[1]} scenarios", *others])
+    yield "; ".join([f"{counted(most[0], 'pair')} of {counted(most[1], 'scenario')}", *others])
     yield "change: after minus before; p: one-sided, corrected (Holm); detect.: a loss seen with probability 0.8"
     told = dict.fromkeys(f"{metric_name(row)}: {row.why}" for row in agent.metrics if row.why and row.pairs)
     yield from told

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from pytest_voicebench.counted import counted
 from pytest_voicebench.summary import AgentSummary, Cost, Counts, Summary
 from pytest_voicebench.timeline import RATE_HZ
 from pytest_voicebench.writers.grid import Paint
@@ -75,7 +76,7 @@ def official_rules(summary: Summary) -> str:
 def _short_agent_text(agent: AgentSummary, header: Mapping[str, Json]) -> str:
     parts = [*([f"model {agent.model}"] if agent.model else []), f"{agent.clock} clock"]
     recognised = agent.transcript_sources.get("recognised", 0)
-    parts += [f"transcript_source recognised in {recognised} items"] if recognised else []
+    parts += [f"transcript_source recognised in {counted(recognised, 'item')}"] if recognised else []
     parts += [cost_text(agent.cost)] if agent.cost.usd is not None else []
     given = [f"{key}={value}" for key, value in _mapping(_mapping(header.get("given")).get(agent.name)).items()]
     return f"{' '.join([agent.name, *given])} ({', '.join(parts)})"
@@ -201,7 +202,7 @@ def cost_text(cost: Cost) -> str:
     unknown = ", ".join(f"{number} ({reason})" for reason, number in cost.unknown.items())
     if cost.usd is None:
         return f"cost: unknown for {unknown}" if unknown else ""
-    known = f"cost: {cost.usd:.2f} USD for {cost.priced} item{'' if cost.priced == 1 else 's'}"
+    known = f"cost: {cost.usd:.2f} USD for {counted(cost.priced, 'item')}"
     return f"{known}, unknown for {unknown}" if unknown else known
 
 
@@ -224,9 +225,9 @@ def how_made(header: Mapping[str, Json]) -> list[str]:
     if header.get("withheld"):
         facts.append(f"withheld {withheld_text(header)}")
     if header.get("workers") is not None:
-        facts.append(f"{header['workers']} workers" if header["workers"] else "no workers")
+        facts.append(counted(header["workers"], "worker") if header["workers"] else "no workers")
     if header.get("concurrency"):
-        facts.append(f"{header['concurrency']} conversations at once")
+        facts.append(f"{counted(header['concurrency'], 'conversation')} at once")
     return facts + [f"{name} {version}" for name, version in _mapping(header.get("versions")).items()]
 
 
@@ -235,7 +236,7 @@ def withheld_text(header: Mapping[str, Json]) -> str:
     asked = _mapping(header.get("withheld"))
     parts = ["sound (--voicebench-no-audio)"] if asked.get("sound") else []
     number = asked.get("patterns")
-    parts += [f"text of {number} pattern{'' if number == 1 else 's'} (--voicebench-redact)"] if number else []
+    parts += [f"text of {counted(number, 'pattern')} (--voicebench-redact)"] if number else []
     return " and ".join(parts)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pytest_voicebench.counted import counted
 from pytest_voicebench.official_summary import OfficialJudgedAgent
 from pytest_voicebench.summary import JudgedAgent, JudgedScore, JudgeSummary, Mean, Summary
 from pytest_voicebench.writers.cells import seconds_text
@@ -50,8 +51,9 @@ def _official_text(agent: OfficialJudgedAgent) -> str:
     means, rate = agent.scores.by_metric, agent.scores.pass_rate
     values = (means.argument_accuracy.value, agent.response_quality and agent.response_quality.value, rate.value)
     shown = ["n/a" if value is None else f"{value:.3f}" for value in values]
+    turns = counted(means.argument_accuracy.n, "turn")
     return (
-        f"official-judged(ours): arguments {shown[0]}, response {shown[1]} ({means.argument_accuracy.n} turns taken); "
+        f"official-judged(ours): arguments {shown[0]}, response {shown[1]} ({turns} taken); "
         f"Pass {shown[2]} ({rate.k}/{rate.n}{f', {agent.unjudged} unjudged' if agent.unjudged else ''})"
     )
 

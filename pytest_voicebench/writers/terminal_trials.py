@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pytest_voicebench.counted import counted
 from pytest_voicebench.trial_summary import Estimate, TrialSummary
 from pytest_voicebench.writers.cells import UNMEASURED
 from pytest_voicebench.writers.grid import Grid
@@ -20,13 +21,14 @@ def passes_in_k(trials: TrialSummary, suffix: str) -> Grid:
         for figures in trials.passes
     ]
     return Grid(
-        title=f"Trials: {trials.items} items, up to {trials.trials} trials each{suffix}",
+        title=f"Trials: {counted(trials.items, 'item')}, up to {counted(trials.trials, 'trial')} each{suffix}",
         head=("k", "pass^k", "95 % int.", "pass@k", "95 % int.", "pass^k*", "pass@k*"),
         rows=rows,
         notes=[
             "pass^k: k trials of an item all pass; pass@k: at least one of k does",
             "errors and trials that did not run count as not passed; * leaves them out",
-            f"in all trials measured: {trials.always} passed, {trials.never} failed, {len(trials.flaky)} were flaky"
+            f"in all trials measured: {trials.always} passed, {trials.never} failed, "
+            + counted(len(trials.flaky), "was flaky", "were flaky")
             + (f"; {trials.unmeasured} not measured" if trials.unmeasured else ""),
         ],
     )

@@ -17,6 +17,7 @@ from pytest_voicebench.agents.refusals import Unreachable
 from pytest_voicebench.agents.wire import Garbled, Wire, WireBroken
 from pytest_voicebench.agents.wire_log import WireLog
 from pytest_voicebench.audio import Audio, rms_dbfs
+from pytest_voicebench.counted import counted
 
 Json = Any
 Reopen = Callable[[str], AbstractAsyncContextManager[Wire]]
@@ -119,7 +120,9 @@ class LiveLine:
         try:
             self._wire = wire = await self._stack.enter_async_context(self._reopen(handle))
             self._state.moved()
-            self._log.note(f"the session goes on in another connection; {len(self._held)} messages waited for it")
+            self._log.note(
+                f"the session goes on in another connection; {counted(len(self._held), 'message')} waited for it"
+            )
             while self._held and await wire.send(self._held[0]):
                 self._held.popleft()
             self._holding = False

@@ -74,7 +74,8 @@ function filterRows(form, status) {
     entry.row.hidden = !matches(entry, choices, wanted);
     if (isShown(entry)) shown += 1;
   }
-  status.textContent = shown === entries.length ? `${shown} items` : `${shown} of ${entries.length} items`;
+  const items = entries.length === 1 ? '1 item' : `${entries.length} items`;
+  status.textContent = shown === entries.length ? items : `${shown} of ${items}`;
 }
 
 // The rows that are shown, for a spreadsheet: what it would take for a formula becomes text, as in `export csv`.

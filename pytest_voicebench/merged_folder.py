@@ -63,7 +63,7 @@ def write_merged(parts: Parts, out: Path) -> SavedRun:
     write_plan(out, parts.plan)
     _link(evidence, out)
     for result, _ in parts.rows:
-        if result.outcome != "not_run":
+        if result.outcome != "not_run" or result.usd or result.usd_unknown:  # what was cut off ran up a bill
             save_result(out, result)
     if parts.judgements:
         write_judgements(out, parts.judgements)

@@ -109,11 +109,12 @@ def _first_valid(attempts: list[Result]) -> Result:
     if len(attempts) == 1:
         return chosen
     tried = [r for r in attempts if r.outcome != "not_run"]
-    return replace(chosen, agent=known, attempts=_outcomes(tried), **_cost(tried))
+    return replace(chosen, agent=known, attempts=_outcomes(tried), **_cost(attempts))
 
 
 def _cost(attempts: list[Result]) -> dict[str, Any]:
-    """Of all attempts: what is paid for is paid for, whichever counts. Unknown where that of one is."""
+    """Of all attempts, also those that were cut off: what is paid for is paid for, whichever counts. Unknown where that
+    of one is."""
     unknown = [r.usd_unknown for r in attempts if r.usd_unknown]
     known = [r.usd for r in attempts if r.usd is not None]
     return {"usd": None if unknown or not known else math.fsum(known), "usd_unknown": unknown[0] if unknown else None}

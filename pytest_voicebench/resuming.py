@@ -36,7 +36,7 @@ class BegunRun:
     @property
     def tried(self) -> Mapping[str, int]:
         """How often each item was tried so far."""
-        return Counter(row.item_id for row in self.attempts)
+        return Counter(row.item_id for row in self.attempts if row.outcome != "not_run")
 
     @property
     def plan(self) -> Plan:
@@ -58,7 +58,7 @@ def begun_run(folder: Path) -> BegunRun:
     return BegunRun(
         saved=saved,
         done={row.item_id: row for row in saved.results if row.outcome in DONE},
-        attempts=tuple(row for row in log if row.outcome != "not_run"),
+        attempts=tuple(row for row in log if row.outcome != "not_run" or row.usd or row.usd_unknown),
     )
 
 

@@ -18,6 +18,7 @@ from suites_for_pytest import (
 
 from pytest_voicebench.plan import completed, read_plan
 from pytest_voicebench.result_files import read_results
+from pytest_voicebench.saved_run import load_run
 from tests.servers.openai_script import Call, Say, Script, recite
 from tests.servers.openai_server import openai_server
 
@@ -167,6 +168,32 @@ def test_a_conversation_begun_ahead_that_its_item_never_asks_for_is_paid_for(fol
     assert (ledger_of(folder)["spent"], ledger_of(folder)["flight"]) == (3 * A_SESSION, {})
     cost = summary_of(folder)["agents"][0]["cost"]
     assert cost == {"usd": 2 * A_SESSION, "priced": 2, "unknown": {"session not counted": 1}}
+
+
+AT_A_REPORT = "def pytest_runtest_logreport(report):\n    if report.when == 'teardown': raise KeyboardInterrupt"
+AT_A_VERDICT = "def pytest_runtest_call(item):\n    if 'travel_02' in item.name: raise KeyboardInterrupt"
+
+
+@pytest.mark.parametrize(
+    ("stop", "way", "priced", "unknown"),
+    [
+        (AT_A_REPORT, ["--voicebench-concurrency=3"], 1, {"session not counted": 2}),
+        (AT_A_VERDICT, ["-p", "no:xdist"], 2, {}),  # its usage had come
+    ],
+)
+def test_what_an_interrupted_run_has_cost_is_told_and_what_was_cut_off_is_counted(folder, stop, way, priced, unknown):
+    with (folder / "conftest.py").open("a") as conftest:
+        conftest.write(f"\n{stop}\n")
+    with openai_server(Script(), LINE) as double:
+        agent = f"--agent=gpt-realtime,url={double.url}"
+        status, text = run_apart(folder, agent, "-v", "--voicebench-prices=prices.yaml", *way)
+        assert status == pytest.ExitCode.INTERRUPTED, text
+    assert [outcome for outcome, _ in outcomes(folder).values()][1:] == ["not_run", "not_run"]
+    cost = {"usd": priced * A_SESSION, "priced": priced, "unknown": unknown}
+    assert summary_of(folder)["agents"][0]["cost"] == cost
+    assert load_run(latest_run(folder)).summary().agents[0].cost.unknown == unknown
+    assert f"cost: {priced * A_SESSION:.2f} USD for {priced} item" in text
+    assert ("session not counted" in text) == bool(unknown)
 
 
 def test_of_several_agents_each_has_the_price_of_its_own_name(folder):

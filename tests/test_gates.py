@@ -530,6 +530,32 @@ def test_an_item_is_asked_of_the_agent_that_has_it_and_one_that_nobody_has_of_al
     ]
 
 
+def test_two_agents_of_one_name_with_other_settings_are_asked_and_named_apart(tmp_path: Path) -> None:
+    def rows(second: Any) -> list[Result]:
+        agents = [replace(AGENT, settings={"pace": pace}) for pace in (1, 2)]
+        kinds: list[Any] = ["passed", second]
+        return [
+            replace(item(n, kind), item_id=f"{number}-s{n}", agent=agent)
+            for number, (agent, kind) in enumerate(zip(agents, kinds, strict=True))
+            for n in range(10)
+        ]
+
+    before = load_run(a_run(tmp_path / "before", *rows("passed")))
+    run = load_run(a_run(tmp_path / "run", *rows("failed")))
+    gates = tuple(map(parse_gate, ("pass_at_1 >= 0.9", "no_regression(pass_at_1)", "must_pass(s0)")))
+    summary = decided(run, Asked(gates=gates, baseline=before))
+    assert [(gate.expression, gate.agent, gate.holds) for gate in summary.gates] == [
+        (gate.expression, f"{AGENT.name} pace={pace}", pace == 1 and (gate is not gates[1] or None))
+        for gate in gates
+        for pace in (1, 2)
+    ]
+    assert summary.baseline is not None
+    assert [(agent.name, len(agent.newly_failed)) for agent in summary.baseline.agents] == [
+        (f"{AGENT.name} pace=1", 0),
+        (f"{AGENT.name} pace=2", 10),
+    ]
+
+
 def test_a_report_against_a_baseline_asks_the_runs_own_gates_again_and_all_files_keep_it(tmp_path: Path) -> None:
     before, after = a_run(tmp_path / "before", *ROWS), a_run(tmp_path / "after", *ROWS)
     run = load_run(after)

@@ -407,9 +407,12 @@ def test_of_several_attempts_all_are_paid_for_and_what_was_not_begun_is_no_attem
         a_result("b", "error", usd_unknown="no price"),
         a_result("b", usd=0.5),
         a_result("c", "not_run", cause="too dear"),
+        a_result("d", "not_run", usd_unknown="session not counted"),
+        a_result("d", usd=0.5),
     ]
-    planned = Plan(collected=3, items=tuple(a_result(name, "not_run") for name in "abc"))
-    a, b, c = completed(planned, rows)
+    planned = Plan(collected=3, items=tuple(a_result(name, "not_run") for name in "abcd"))
+    a, b, c, d = completed(planned, rows)
+    assert (d.usd, d.usd_unknown, d.attempts) == (None, "session not counted", ())  # one was cut off
     assert (a.usd, a.usd_unknown, a.attempts) == (0.75, None, ("error", "passed"))
     assert (b.usd, b.usd_unknown) == (None, "no price")
     assert (c.outcome, c.cause, c.attempts) == ("not_run", "too dear", ())

@@ -20,8 +20,10 @@ from pytest_voicebench.gating.holding import (
 from pytest_voicebench.outcome import STRICT, gates_outcome
 from pytest_voicebench.regression import Question, compare_with_baseline
 from pytest_voicebench.saved_run import SavedRun
+from pytest_voicebench.summarizing.agents import by_name
 from pytest_voicebench.summary import Summary
 from pytest_voicebench.writers.plain_text import one_line
+from pytest_voicebench.writers.terminal_header import with_distinct_names
 
 __all__ = [
     "Asked",
@@ -71,14 +73,15 @@ def decided(run: SavedRun, asked: Asked) -> Summary:
 
 
 def _decided(run: SavedRun, summary: Summary, asked: Asked) -> Summary:
+    agents = with_distinct_names(summary).agents
     groups = [name for agent in summary.agents for name in groups_of(agent)]
     questions = [q for gate in asked.gates if (q := _question(gate, groups)) is not None]
     comparison = compare_with_baseline(asked.baseline, run, questions) if asked.baseline is not None else None
-    results = {a.name: [row for row in run.results if row.agent.name == a.name] for a in summary.agents}
+    results = by_name(run.results)
     gates = [
         as_read(held(gate, a, results[a.name], comparison), run)
         for gate in asked.gates
-        for a in summary.agents
+        for a in agents
         if a.name in asked_of(gate, results)
     ]
     return replace(summary, baseline=comparison, gates=tuple(gates))
@@ -96,7 +99,7 @@ def _undecided(summary: Summary, asked: Asked, error: Exception) -> Summary:
     gates = tuple(
         GateResult(expression=expression, agent=agent.name, holds=False, found="n/a", source=source, why=why)
         for expression, source in asked_for
-        for agent in summary.agents
+        for agent in with_distinct_names(summary).agents
     )
     return replace(summary, gates=gates)
 

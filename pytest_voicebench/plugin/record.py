@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_voicebench.plugin.admission import without_waiting
-from pytest_voicebench.plugin.attempt import Attempt, attempt_key
+from pytest_voicebench.plugin.attempt import Attempt, attempt_key, had_session_key
 from pytest_voicebench.plugin.budget import accounted
 from pytest_voicebench.plugin.keeping import kept
 from pytest_voicebench.plugin.planning import is_scenario, make_plan, refuse_two_agents, scenario_of
@@ -111,6 +111,15 @@ class ItemRecorder:
         if not hasattr(self.config, "workeroutput"):
             raise error
         self.config.workeroutput["voicebench_usage_error"] = str(error)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Before anything is summed up: a session that was cut off has a bill too, though nobody knows its sum."""
+        for item in session.items:
+            attempt = item.stash.get(attempt_key, None)
+            if attempt is not None and item.stash.get(had_session_key, False):
+                record(item, attempt.close("not_run"))
+        return (yield)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:

@@ -57,6 +57,7 @@ def watch_workers(config: pytest.Config) -> None:
         return
     reporter = _register(config)
     reporter.start(plan)
+    reporter.has_workers = True
     reporter.waits = waits_watch(config)
     terminal = config.pluginmanager.getplugin("terminalreporter")
     if terminal is not None and config.get_verbosity() >= 0:
@@ -83,6 +84,8 @@ class RunReporter:
         self.unwritten: list[str] = []
         self.summed = Summed()
         self.reported: dict[str, Result] = {}
+        self.has_workers = False
+        self.in_workers: set[str] = set()
         self.looks: dict[str, set[tuple[int, str]]] = {}
         self.earlier = 0
         self.waits: WaitsWatch | None = None
@@ -120,6 +123,15 @@ class RunReporter:
         if not self.config.getoption("collectonly") and run_folder(self.config).path.exists():
             self.start(plan)
         return selection_lines(plan, self.config)
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Take note of what runs in a worker, which the end of the session does not wait for."""
+        if self.has_workers:
+            self.in_workers.add(nodeid)
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        """It is over."""
+        self.in_workers.discard(nodeid)
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -190,9 +202,14 @@ class RunReporter:
         session.exitstatus = exit_status(session, session.exitstatus, self.summary, self.failed)
 
     def _told(self, row: Result) -> Result:
-        """An item whose result never reached the disk is what its reports said."""
-        said = self.reported.get(row.item_id) if row.outcome == "not_run" else None
-        return replace(row, outcome="error", error_kind=said.error_kind, cause=said.cause) if said else row
+        """An item whose result never reached the disk is what its reports said; one that a worker has not finished may
+        have a session."""
+        if row.outcome != "not_run":
+            return row
+        said = self.reported.get(row.item_id)
+        if said is not None:
+            return replace(row, outcome="error", error_kind=said.error_kind, cause=said.cause)
+        return with_unknown_cost(row) if row.nodeid in self.in_workers else row
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """The tables."""

@@ -14,6 +14,7 @@ from pytest_voicebench.regression.pairs import Paired, pair_up
 from pytest_voicebench.result import Result, score_sets
 from pytest_voicebench.saved_run import SavedRun
 from pytest_voicebench.some_names import some
+from pytest_voicebench.summarizing.agents import by_name
 from pytest_voicebench.writers.comparison import difference_text
 
 __all__ = ["Question", "compare_with_baseline"]
@@ -92,7 +93,7 @@ def _refusal(before: SavedRun, after: SavedRun) -> str | None:
 
 def _agents(before: SavedRun, after: SavedRun) -> Iterator[tuple[tuple[str, str], list[Result], list[Result]]]:
     """The names and items of agents that meet."""
-    old, new = _by_agent(before), _by_agent(after)
+    old, new = by_name(before.results), by_name(after.results)
     if len(old) == len(new) == 1:
         (first,), (second,) = old, new
         yield (first, second), old[first], new[second]
@@ -100,13 +101,6 @@ def _agents(before: SavedRun, after: SavedRun) -> Iterator[tuple[tuple[str, str]
     for name in new:
         if name in old:
             yield (name, name), old[name], new[name]
-
-
-def _by_agent(run: SavedRun) -> dict[str, list[Result]]:
-    found: dict[str, list[Result]] = {}
-    for row in run.results:
-        found.setdefault(row.agent.name, []).append(row)
-    return found
 
 
 def _compared(names: tuple[str, str], paired: Paired, questions: Sequence[Question]) -> AgentComparison:

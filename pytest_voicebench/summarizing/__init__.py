@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from pytest_voicebench.conversation import AgentInfo
 from pytest_voicebench.counted import counted
 from pytest_voicebench.judgement import Judgement
 from pytest_voicebench.result import Result
 from pytest_voicebench.scoring import SCORE_SET, SCORE_VERSION
+from pytest_voicebench.summarizing.agents import by_agent, identity
 from pytest_voicebench.summarizing.behaviour import behaviour, silence, surplus_calls, wrong_arguments
 from pytest_voicebench.summarizing.commits import commits
 from pytest_voicebench.summarizing.figures import counts
@@ -41,10 +40,7 @@ def summarize(
     `judgements` become sections of their own, one for each judge.
     """
     ordered = sorted(results, key=_place)
-    by_agent: dict[str, list[Result]] = {}
-    for result in ordered:
-        by_agent.setdefault(_identity(result.agent), []).append(result)
-    groups = [by_agent[key] for key in sorted(by_agent)]
+    groups = by_agent(ordered)
     agents = tuple(summarize_agent(group) for group in groups)
     return Summary(
         schema_version=SCHEMA_VERSION,
@@ -58,7 +54,7 @@ def summarize(
         agents=agents,
         tables=benchmark_tables(agents),
         judge=judge_summaries(groups, judgements),
-        official=summarize_official([(by_agent[key][0].agent.name, by_agent[key]) for key in sorted(by_agent)]),
+        official=summarize_official([(rows[0].agent.name, rows) for rows in groups]),
     )
 
 
@@ -90,14 +86,7 @@ def summarize_agent(results: Sequence[Result]) -> AgentSummary:
 
 
 def _place(result: Result) -> tuple[str, str, str, str]:
-    return (result.facts.suite, result.item_id, _identity(result.agent), result.nodeid)
-
-
-def _identity(agent: AgentInfo) -> str:
-    """Agents of one name with other settings are other agents."""
-    return json.dumps(
-        [agent.name, agent.model, agent.transport, agent.clock, dict(agent.settings)], sort_keys=True, default=str
-    )
+    return (result.facts.suite, result.item_id, identity(result.agent), result.nodeid)
 
 
 def _stimulus(results: Sequence[Result]) -> str:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_voicebench.counted import counted
+from pytest_voicebench.summarizing.agents import distinct_names
 from pytest_voicebench.summary import AgentSummary, Cost, Counts, Summary
 from pytest_voicebench.timeline import RATE_HZ
 from pytest_voicebench.writers.grid import Paint
@@ -105,17 +106,8 @@ def _with_settings(name: str, given: Mapping[str, Json]) -> str:
 
 def with_distinct_names(summary: Summary) -> Summary:
     """Agents that share a name are told apart by what differs: `simulated behaviour=slow`."""
-    facts = [_distinguishing(agent) for agent in summary.agents]
-    agents = []
-    for agent, own in zip(summary.agents, facts, strict=True):
-        others = [f for a, f in zip(summary.agents, facts, strict=True) if a.name == agent.name]
-        differing = [f"{key}={value}" for key, value in own.items() if any(other.get(key) != value for other in others)]
-        agents.append(replace(agent, name=" ".join([agent.name, *differing])))
-    return replace(summary, agents=tuple(agents))
-
-
-def _distinguishing(agent: AgentSummary) -> dict[str, Json]:
-    return {**agent.settings, "model": agent.model, "transport": agent.transport, "clock": agent.clock}
+    named = zip(summary.agents, distinct_names(summary.agents), strict=True)
+    return replace(summary, agents=tuple(replace(agent, name=name) for agent, name in named))
 
 
 def outcomes_text(counts: Counts, *, with_kinds: bool = False) -> str:

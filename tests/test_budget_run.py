@@ -196,6 +196,22 @@ def test_what_an_interrupted_run_has_cost_is_told_and_what_was_cut_off_is_counte
     assert ("session not counted" in text) == bool(unknown)
 
 
+def test_of_an_interrupted_run_of_workers_what_they_had_begun_is_counted_as_unknown(folder):
+    with (folder / "conftest.py").open("a") as conftest:
+        conftest.write(
+            "\ndef pytest_runtest_logreport(report):\n"
+            "    if report.when == 'teardown' and hasattr(report, 'node'): raise KeyboardInterrupt\n"
+        )
+    with openai_server(Script(), LINE) as double:
+        agent = f"--agent=gpt-realtime,url={double.url}"
+        status, text = run_apart(folder, agent, "--voicebench-prices=prices.yaml", "-n", "2")
+    assert status == pytest.ExitCode.INTERRUPTED, text
+    cost = summary_of(folder)["agents"][0]["cost"]  # the summary waits for no worker
+    assert cost["usd"] == cost["priced"] * A_SESSION
+    assert 2 <= cost["priced"] + sum(cost["unknown"].values()) <= 3
+    assert cost["unknown"].keys() <= {"session not counted"}
+
+
 def test_of_several_agents_each_has_the_price_of_its_own_name(folder):
     url = "url=ws://127.0.0.1:9/v1/realtime"
     agents = (f"--agent=gpt-realtime,{url}", f"--agent=gpt-realtime,{url},voice=ash")

@@ -6,38 +6,23 @@ Needs the extra `browser` and Chromium (`chromium`, or its path in VOICEBENCH_CH
 from __future__ import annotations
 
 import csv
-import functools
-import importlib
 import io
-import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from browsing import browser, needs_chromium, opened, serious_findings, width_of
 from pages import HOSTILE, hostile_run, two_agents
 
 from pytest_voicebench.page.write import write_page, write_page_with_sound
 from pytest_voicebench.saved_run import load_run
 
-NAMED = os.environ.get("VOICEBENCH_CHROMIUM")  # where a browser is named, nothing is skipped
-find = importlib.import_module if NAMED else functools.partial(pytest.importorskip, reason="needs the extra `browser`")
-sync_api = find("playwright.sync_api")
-axe = find("axe_playwright_python.sync_playwright")
-CHROMIUM = NAMED or shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+__all__ = ["browser"]  # a fixture: pytest finds it by its name here
+pytestmark = needs_chromium
 
 Open = Callable[..., Any]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM)
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")
@@ -47,22 +32,6 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "items/travel_02/conversation.json").unlink()
     run = load_run(folder)
     return write_page(run, run.summary())
-
-
-@contextmanager
-def opened(browser: Any, file: Path, address: str = "", **context: Any) -> Iterator[Any]:
-    """The page in a window of its own; anything that it asks the network for, and any complaint, fails the test."""
-    context = {"viewport": {"width": 1360, "height": 900}, "offline": True} | context
-    window = browser.new_context(**context)
-    page, complaints = window.new_page(), []
-    page.set_default_timeout(20_000)
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("request", lambda asked: None if asked.url[:5] in ("file:", "data:") else complaints.append(asked.url))
-    page.goto(f"{file.as_uri()}{address}")
-    yield page
-    window.close()
-    assert complaints == []
 
 
 @pytest.fixture
@@ -290,19 +259,14 @@ def test_without_scripts_tables_plots_and_items_are_there(show):
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1360), ("dark", 1360), ("light", 360)])
 def test_axe_finds_nothing_serious(show, scheme, width):
     page = show("#item=travel_19-s", color_scheme=scheme, viewport={"width": width, "height": 900})
-    found = axe.Axe().run(page).response["violations"]
-    serious = [
-        f"{one['id']}: {node['target']} {node['failureSummary']}" for one in found for node in one["nodes"]
-        if one["impact"] in ("serious", "critical")
-    ]  # fmt: skip
-    assert serious == []
+    assert serious_findings(page) == []
 
 
 @pytest.mark.parametrize("width", [360, 640, 1024, 1400, 1920])
 def test_nothing_is_wider_than_the_window(show, width):
     page = show("#item=travel_19-s", viewport={"width": width, "height": 800})
     page.wait_for_selector("svg.timeline")
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert width_of(page) <= width
 
 
 def test_light_and_dark_can_be_changed_by_hand(show):

@@ -50,7 +50,7 @@ def items_section(
         [
             _filters([result.facts for result in results], items, agents, labels),
             el("p", f"{len(items)} items", id="shown", role="status"),
-            el("div", table, class_="scroll", tabindex="0", role="region", aria_label="Items"),
+            el("div", table, class_="scroll", tabindex="0", role="region", aria_label="Table of items"),
         ]
     )
 

@@ -9,7 +9,7 @@ const CHECKS = { tools_ok: 'all tools right', args_ok: 'all arguments right', sp
 function buildDetail(entry, onTime) {
   const item = dataOf(entry);
   const player = new Player(item);
-  const track = item.evidence ? buildTrack(item, player, onTime) : null;
+  const track = lasted(item) ? buildTrack(item, player, onTime) : null;
   const missing = item.missing.map((text) => h('p', { class: 'notice' }, `Missing evidence: ${text}`));
   const close = h('button', { type: 'button', class: 'close', 'aria-label': 'Close this item' }, 'Close');
   const heading = h('div', { class: 'panel-head' },
@@ -22,6 +22,9 @@ function buildDetail(entry, onTime) {
     buildCalls(item), buildAgents(entry), buildFacts(item), buildFiles(item));
   return { panel, close, player, track };
 }
+
+// A conversation that never began has no time to draw.
+const lasted = (item) => item.evidence !== null && item.evidence.duration > 0;
 
 // Where the item stands in the list, the way to its neighbours, and what can be carried away.
 function buildSteps(entry, player) {
@@ -161,7 +164,7 @@ function buildSaid(item, track) {
   said.sort((a, b) => a[0] - b[0]);
   const lines = said.map(([at, kind, who, text, timed, heard]) => h('li', { class: kind },
     h('span', { class: 'who' }, who, ' ', h('span', { class: 'clock' }, `${at.toFixed(2)} s`)),
-    h('p', {}, timed.length ? spokenWords(timed, track) : text),
+    h('p', {}, timed.length && track ? spokenWords(timed, track) : text),
     heard === null ? null : h('p', { class: 'note' }, `heard of it: ${heard}`)));
   return section('What was said', lines.length ? h('ul', { class: 'said' }, lines) : h('p', { class: 'none' }, 'No words are known.'));
 }
@@ -208,7 +211,7 @@ function heldBy(entry) {
 
 function stripOf(entry) {
   const item = dataOf(entry);
-  if (!item.evidence) return h('p', { class: 'none' }, 'no evidence');
+  if (!lasted(item)) return h('p', { class: 'none' }, 'no evidence');
   const box = h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': `Timeline of ${item.id}` });
   box.draw = () => box.replaceChildren(drawTimeline(item, Math.max(box.clientWidth, LEAST_WIDTH), `Timeline of ${item.id}`).drawing);
   return box;

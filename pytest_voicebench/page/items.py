@@ -134,10 +134,12 @@ def _read(
 
 
 def _left_out(folder: Path, conversation: Conversation | None) -> bool:
-    """Whether there is no recording and nothing is wrong with that: none was to be kept, or nothing was ever heard."""
+    """Whether there is no recording and nothing is wrong with that: none was to be kept, the conversation never began,
+    or others held it, whose results may come without sound."""
     if conversation is None or (folder / AUDIO_NAME).exists():
         return False
-    return "sound" in conversation.withheld or conversation.duration_ticks == 0
+    never_began, imported = conversation.duration_ticks == 0, conversation.reported is not None
+    return never_began or imported or "sound" in conversation.withheld
 
 
 def _within(run_folder: Path, error: BaseException) -> str:

@@ -44,7 +44,9 @@ def opened(browser: Any, file: Path, address: str = "", **context: Any) -> Itera
     page.set_default_timeout(20_000)
     page.on("console", lambda message: complaints.append(message.text))
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("request", lambda asked: None if asked.url[:5] in ("file:", "data:") else complaints.append(asked.url))
+    page.on(
+        "request", lambda asked: None if asked.url[:5] in ("file:", "data:", "blob:") else complaints.append(asked.url)
+    )
     page.goto(f"{file.as_uri()}{address}")
     yield page
     window.close()

@@ -32,7 +32,7 @@ SPILLED = """() => Array.from(document.querySelectorAll('.panel *'))
     .map((one) => `${one.tagName}.${one.className}`)"""
 """What of an opened item is wider than its own box, where nothing scrolls."""
 
-NARROW = """() => innerWidth > 640 && Array.from(document.querySelectorAll('#items-table th[scope=col]'))
+NARROW = """() => innerWidth > 640 && Array.from(document.querySelectorAll('#items-table > thead th'))
     .filter((one) => one.offsetParent !== null && one.offsetWidth < 60)
     .map((one) => `${one.textContent}: ${one.offsetWidth}`).join(', ')"""
 """Columns of the items, where they are columns, in which no word has room."""

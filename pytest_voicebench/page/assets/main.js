@@ -48,10 +48,8 @@ function openItem(entry, seconds) {
   const resize = new ResizeObserver(draw);
   open = { entry, line, link, player: built.player, track: built.track, resize };
   draw();
-  if (built.track) {
-    resize.observe(built.track.element);
-    built.track.seek(seconds || 0);
-  }
+  resize.observe(built.track ? built.track.element : built.panel);
+  if (built.track) built.track.seek(seconds || 0);
   entry.row.scrollIntoView({ block: 'start' });
   (built.track ? built.track.view : built.close).focus({ preventScroll: true });
 }

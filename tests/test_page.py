@@ -202,10 +202,19 @@ def test_gates_and_baseline_come_first(tmp_path):
     assert "regressed against last_week" in text
     assert "fails must_pass(travel_19) local failed travel_19 ini" in text
     assert "cannot tell f1 &gt;= 0.9 local n/a nothing measured ini" in text
-    assert "pass_at_1 0.700 0.600 -0.100 -0.180 to -0.020 &lt;0.001 0.001 0.110 95 ✗ regressed" in text
-    assert "first_response_latency_s.mean 0.80 s 0.90 s +0.100 n/a n/a n/a 60 ? inconclusive" in text
+    assert "pass_at_1 ✗ regressed 0.700 0.600 -0.100 -0.180 to -0.020 &lt;0.001 0.001 0.110 95 first" in text
+    assert "first_response_latency_s.mean ? inconclusive 0.80 s 0.90 s +0.100 n/a n/a n/a 60" in text
     assert 'newly failed: <a href="#item=travel_19">travel_19</a>' in html
     assert "the baseline ran on another machine" in text
+
+
+def test_a_figure_of_pairs_alone_says_so_beside_that_of_the_whole_run(tmp_path):
+    folder = two_agents(tmp_path / "run")
+    text = text_of(html_of(folder, baseline=replace(BASELINE, unmeasured=("travel_09",))))
+    assert "regressed against last_week pass_at_1 0.700 → 0.600 in 95 pairs" in text
+    assert "0/4 of the whole run, 95 % interval" in text
+    assert "not measured in both runs: 1 (travel_09)" in text
+    assert "of the whole run" not in text_of(html_of(folder))
 
 
 ALL_MEASURED = Counts(planned=9, passed=8, failed=1, error=0, skipped=0, not_run=0)

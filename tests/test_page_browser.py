@@ -13,11 +13,13 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pages import HOSTILE, hostile_run, two_agents
+from pages import BASELINE, HOSTILE, a_talk, an_item, hostile_run, two_agents
+from results import a_run
 
 from pytest_voicebench.page.write import write_page, write_page_with_sound
 from pytest_voicebench.saved_run import load_run
@@ -355,3 +357,53 @@ def test_an_opened_item_leads_to_its_neighbours_in_the_list_and_to_its_files(sho
     assert "./items/travel_19/conversation.json" in links
     page.click(".steps button:text('Next')")
     page.wait_for_selector(".panel h3:has-text('travel_01-s')")
+
+
+def test_the_place_of_an_opened_item_follows_the_filter_and_the_order(show):
+    page = show("#item=travel_19")
+    told = page.locator(".steps .note")
+    page.fill("#find", "travel_19")
+    assert told.inner_text() == "1 of 2"
+    assert page.locator(".steps button:text('Previous')").is_disabled()
+    page.click(".steps button:text('Next')")
+    page.wait_for_selector(".panel h3:has-text('travel_19-s')")
+    assert page.locator(".steps button:text('Next')").is_disabled()
+    page.focus("#find")
+    page.keyboard.press("Escape")
+    assert told.inner_text() == "8 of 9"
+    page.click("#items-table thead button:text('Args')")
+    assert told.inner_text() == "4 of 9"
+    page.fill("#find", "travel_01")
+    assert page.locator(".panel").count() == 0
+
+
+@pytest.mark.parametrize("width", [360, 768, 1360])
+def test_an_opened_row_stands_below_the_header_with_its_name_and_reason_in_sight(show, width):
+    page = show("#item=travel_19-s", viewport={"width": width, "height": 900})
+    page.wait_for_selector("svg.timeline")
+    header, row = (page.locator(name).bounding_box() for name in (".top", "tr.opened"))
+    assert row["y"] >= header["y"] + header["height"]
+    assert row["height"] < 250
+    title = page.locator(".panel h3")
+    assert title.locator("i").evaluate("title => getComputedStyle(title).display") == "inline"
+
+
+def test_on_a_telephone_the_verdict_of_a_comparison_is_in_sight(browser, tmp_path):
+    run = load_run(two_agents(tmp_path / "run"))
+    file = write_page(run, replace(run.summary(), baseline=BASELINE))
+    with opened(browser, file, viewport={"width": 360, "height": 800}) as page:
+        cell = page.locator("table.figures td:text('✗ regressed')").bounding_box()
+        assert cell["x"] + cell["width"] <= 360
+
+
+def test_at_the_width_of_a_laptop_the_filters_of_one_agent_stand_in_one_line(browser, tmp_path):
+    folder = tmp_path / "run"
+    results = [
+        an_item(folder, name, a_talk("Rome" if name[-1] == "9" else "Milan")) for name in ("travel_01", "travel_19")
+    ]
+    with opened(browser, write_page(load_run(a_run(folder, *results)), load_run(folder).summary())) as page:
+        tops = page.locator("#filters > *").evaluate_all("all => all.map(one => one.getBoundingClientRect().bottom)")
+        assert max(tops) - min(tops) < 3
+        assert page.locator("#save").bounding_box()["y"] == pytest.approx(
+            page.locator("#shown").bounding_box()["y"], abs=8
+        )

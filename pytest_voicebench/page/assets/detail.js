@@ -12,27 +12,35 @@ function buildDetail(entry, onTime) {
   const track = item.evidence ? buildTrack(item, player, onTime) : null;
   const missing = item.missing.map((text) => h('p', { class: 'notice' }, `Missing evidence: ${text}`));
   const close = h('button', { type: 'button', class: 'close', 'aria-label': 'Close this item' }, 'Close');
+  const steps = buildSteps(entry, player);
   const heading = h('div', { class: 'panel-head' },
     h('h3', {}, item.id, ' ', h('i', {}, item.title)),
-    badge(OUTCOME_KIND[item.outcome], words(item.outcome)), buildSteps(entry, player), close);
+    badge(OUTCOME_KIND[item.outcome], words(item.outcome)), steps.element, close);
   const panel = h('article', { class: 'panel', 'aria-label': item.id },
     heading, item.why ? h('p', { class: 'why' }, item.why) : null, missing,
     track ? track.element : null, track ? buildMoments(item, track.seek) : null,
     h('div', { class: 'columns' }, buildExpected(item), buildSaid(item, track)),
     buildCalls(item), buildAgents(entry), buildFacts(item), buildFiles(item));
-  return { panel, close, player, track };
+  return { panel, close, player, track, steps };
 }
 
 // Where the item stands in the list, the way to its neighbours, and what can be carried away.
 function buildSteps(entry, player) {
-  const shown = entries.filter(isShown);
-  const place = shown.indexOf(entry);
-  const button = (label, by) => h('button', { type: 'button', onclick: () => step(by), disabled: !shown[place + by] }, label);
-  return h('div', { class: 'steps' }, button('‹ Previous', -1), h('span', { class: 'note' }, `${place + 1} of ${shown.length}`), button('Next ›', 1),
-    copyButton('Copy link to this second', () => {
-      setAddress(entry.id, player.time);
-      return location.href;
-    }));
+  const button = (label, by) => h('button', { type: 'button', onclick: () => step(by) }, label);
+  const [previous, next, told] = [button('‹ Previous', -1), button('Next ›', 1), h('span', { class: 'note' })];
+  const place = () => {
+    const shown = entries.filter(isShown);
+    const at = shown.indexOf(entry);
+    previous.disabled = at === 0;
+    next.disabled = at === shown.length - 1;
+    told.textContent = `${at + 1} of ${shown.length}`;
+  };
+  place();
+  const copy = copyButton('Copy link to this second', () => {
+    setAddress(entry.id, player.time);
+    return location.href;
+  });
+  return { element: h('div', { class: 'steps' }, previous, told, next, copy), place };
 }
 
 function copyButton(label, textOf) {

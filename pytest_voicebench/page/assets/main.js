@@ -12,6 +12,13 @@ function setAddress(id, seconds) {
   history.replaceState(null, '', id === null ? '#items' : `#item=${encodeURIComponent(id)}${at}`);
 }
 
+// The filters anew: an opened item that they hide closes, any other learns its new place.
+function refilter() {
+  filterRows(form, status);
+  if (open === null) return;
+  if (isShown(open.entry)) open.steps.place(); else closeItem();
+}
+
 function closeItem() {
   if (open === null) return;
   open.player.close();
@@ -24,7 +31,7 @@ function closeItem() {
 
 function openItem(entry, seconds) {
   closeItem();
-  if (entry.row.hidden) { form.reset(); filterRows(form, status); }
+  if (entry.row.hidden) { form.reset(); refilter(); }
   const { link } = entry;
   let before = null;
   const built = buildDetail(entry, (now, playing) => {
@@ -46,7 +53,7 @@ function openItem(entry, seconds) {
     if (built.track) built.track.draw();
   };
   const resize = new ResizeObserver(draw);
-  open = { entry, line, link, player: built.player, track: built.track, resize };
+  open = { entry, line, link, player: built.player, track: built.track, steps: built.steps, resize };
   draw();
   if (built.track) {
     resize.observe(built.track.element);
@@ -80,7 +87,7 @@ function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const { key, target } = event;
   if (key === 'Escape') {
-    if (target === find && find.value) { find.value = ''; filterRows(form, status); }
+    if (target === find && find.value) { find.value = ''; refilter(); }
     else if (open) { const { link } = open; closeItem(); setAddress(null, null); link.focus(); }
     else if (target instanceof HTMLElement) target.blur();
     return;
@@ -105,17 +112,24 @@ function startTheme() {
   label();
 }
 
+// How much of the window the header takes: what is scrolled to stops below it.
+function measureHeader() {
+  const header = document.querySelector('.top');
+  const tell = () => document.documentElement.style.setProperty('--top', `${header.offsetHeight}px`);
+  new ResizeObserver(tell).observe(header);
+  tell();
+}
+
 function start() {
-  makeSortable(() => { if (open) open.entry.row.after(open.line); });
+  makeSortable(() => { if (open) { open.entry.row.after(open.line); open.steps.place(); } });
   form.hidden = false;
   document.body.classList.add('scripted');
-  form.addEventListener('input', () => {
-    filterRows(form, status);
-    if (open && !isShown(open.entry)) closeItem();
-  });
+  form.addEventListener('input', refilter);
   form.addEventListener('submit', (event) => event.preventDefault());
-  form.addEventListener('reset', () => setTimeout(() => filterRows(form, status)));
-  document.getElementById('save').addEventListener('click', () => {
+  form.addEventListener('reset', () => setTimeout(refilter));
+  const save = document.getElementById('save');
+  save.hidden = false;
+  save.addEventListener('click', () => {
     const file = URL.createObjectURL(new Blob(['\ufeff', shownAsCsv()], { type: 'text/csv' }));
     h('a', { href: file, download: `${document.title.replace(/[^\w.-]+/g, '_')}.csv` }).click();
     setTimeout(() => URL.revokeObjectURL(file), 1000);
@@ -131,6 +145,7 @@ function start() {
   addEventListener('hashchange', followAddress);
   document.addEventListener('keydown', onKey);
   startTheme();
+  measureHeader();
   followAddress();
 }
 

@@ -60,7 +60,9 @@ def opened(browser: Any, file: Path, address: str = "", **context: Any) -> Itera
     page.set_default_timeout(20_000)
     page.on("console", lambda message: complaints.append(message.text))
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("request", lambda asked: None if asked.url[:5] in ("file:", "data:") else complaints.append(asked.url))
+    page.on(
+        "request", lambda asked: None if asked.url[:5] in ("file:", "data:", "blob:") else complaints.append(asked.url)
+    )
     page.goto(f"{file.as_uri()}{address}")
     yield page
     window.close()
@@ -193,6 +195,73 @@ def test_sound_inside_the_page_plays_too(browser, tmp_path):
         until(page, "parseFloat(document.querySelector('.track').getAttribute('aria-valuenow')) > 0.3")
         page.click("text=Event log")
         assert f"hello{HOSTILE}" in page.locator(".panel pre").inner_text()
+
+
+LISTEN = """
+    const connect = AudioNode.prototype.connect;
+    AudioNode.prototype.connect = function (to, ...places) {
+      if (to instanceof AudioDestinationNode) {
+        const splitter = this.context.createChannelSplitter(2);
+        window.ears = [0, 1].map((place) => {
+          const ear = this.context.createAnalyser();
+          connect.call(splitter, ear, place);
+          return ear;
+        });
+        connect.call(this, splitter);
+      }
+      return connect.call(this, to, ...places);
+    };
+    window.loud = () => window.ears.map((ear) => {
+      const samples = new Float32Array(ear.fftSize);
+      ear.getFloatTimeDomainData(samples);
+      return Math.max(...samples) > 0.1;
+    }).join();
+"""
+
+
+def test_one_voice_alone_is_heard_in_both_ears_once_the_folder_is_chosen(browser, page_file):
+    with opened(browser, page_file) as page:
+        page.add_init_script(LISTEN)
+        page.reload()
+        page.click("text=travel_01")
+        page.keyboard.press("v")
+        assert "Choose the run’s folder" in page.locator(".player .notice").inner_text()
+        page.set_input_files(".player input[type=file]", page_file.parent)
+        until(page, "document.activeElement.matches('.bar select')")
+        page.keyboard.press("Tab")
+        page.keyboard.press("v")
+        page.evaluate("location.hash = '#item=travel_01&t=0.6'")  # the user speaks until 4.2 s
+        page.locator(".play").click()
+        until(page, "window.loud() === 'true,true'")
+        page.keyboard.press("v")
+        until(page, "window.loud() === 'false,false'")
+        page.keyboard.press("v")
+        until(page, "window.loud() === 'true,false'")
+        page.evaluate("location.hash = '#item=travel_19'")
+        page.wait_for_selector(".panel h3:has-text('travel_19')")
+        assert page.locator(".bar label:has-text('Voices')").is_visible()
+
+
+def test_a_folder_without_the_recording_is_said_to_be_the_wrong_one(show, tmp_path):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "audio.flac").write_bytes(b"")
+    page = show("#item=travel_19")
+    page.click("text=One voice alone")
+    page.set_input_files(".player input[type=file]", tmp_path / "other")
+    until(page, "document.querySelector('.player [role=status]').textContent !== ''")
+    assert "does not hold this recording" in page.locator(".player .notice").inner_text()
+
+
+def test_where_the_sound_is_inside_the_page_one_voice_is_a_choice_at_once(browser, tmp_path):
+    run = load_run(two_agents(tmp_path / "run"))
+    with opened(browser, write_page_with_sound(run, run.summary())) as page:
+        page.add_init_script(LISTEN)
+        page.reload()
+        page.evaluate("location.hash = '#item=travel_01&t=0.6'")
+        page.wait_for_selector("svg.timeline")
+        page.keyboard.press("v")
+        page.locator(".play").click()
+        until(page, "window.loud() === 'true,true'")
 
 
 def test_an_address_leads_to_an_item_and_a_second_even_where_a_filter_hides_it(show):

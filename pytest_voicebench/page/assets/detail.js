@@ -59,12 +59,14 @@ function buildTrack(item, player, onTime) {
   const zoom = h('select', {}, ZOOMS.map((one) => h('option', { value: one }, one === 1 ? 'whole' : `${one} ×`)));
   const speed = h('select', { onchange: () => { player.speed = Number(speed.value); } }, SPEEDS.map((one) => h('option', { value: one, selected: one === 1 }, `${one} ×`)));
   const told = item.audio ? null : h('span', { class: 'note' }, 'no recording');
+  const voices = item.audio ? buildVoices(item, player) : null;
   const view = h('div', {
     class: 'track', tabindex: '0', role: 'slider', 'aria-label': 'Position in the conversation',
     'aria-valuemin': '0', 'aria-valuemax': player.duration.toFixed(1),
   });
   const element = h('div', { class: 'player' },
-    h('div', { class: 'bar' }, play, clock, h('label', {}, 'Zoom ', zoom), item.audio ? h('label', {}, 'Speed ', speed) : null, told), view);
+    h('div', { class: 'bar' }, play, clock, h('label', {}, 'Zoom ', zoom), item.audio ? h('label', {}, 'Speed ', speed) : null, voices ? voices.controls : null, told),
+    voices ? voices.asked : null, view);
   const heard = item.evidence.utterances.length + item.evidence.agent_speech.length;
   const title = `${item.id}: ${item.evidence.duration.toFixed(1)} seconds, ${heard} stretches of speech, ${item.evidence.calls.length} calls`;
   let drawn = null;
@@ -104,7 +106,7 @@ function buildTrack(item, player, onTime) {
   });
   zoom.addEventListener('change', () => { draw(); seek(player.time); });
   player.listeners.push(show);
-  return { element, view, draw, seek };
+  return { element, view, draw, seek, voices };
 }
 
 // The marks as buttons: what the eye finds in the drawing, for every hand.

@@ -5,8 +5,6 @@ const find = document.getElementById('find');
 const status = document.getElementById('shown');
 let open = null;
 
-const address = () => new URLSearchParams(location.hash.slice(1));
-
 function setAddress(id, seconds) {
   const at = seconds === null ? '' : `&t=${Number(seconds.toFixed(2))}`;
   history.replaceState(null, '', id === null ? '#items' : `#item=${encodeURIComponent(id)}${at}`);
@@ -63,8 +61,8 @@ function openItem(entry, seconds) {
   (built.track ? built.track.view : built.close).focus({ preventScroll: true });
 }
 
-function followAddress() {
-  const wanted = address();
+function followAddress(address) {
+  const wanted = new URLSearchParams(new URL(address).hash.slice(1));
   const entry = entryById.get(wanted.get('item'));
   if (!entry) return;
   const seconds = Number.parseFloat(wanted.get('t')) || 0;
@@ -96,6 +94,7 @@ function onKey(event) {
   if (key === '/') { event.preventDefault(); find.focus(); find.select(); }
   else if (key === 'j' || key === 'k') { event.preventDefault(); step(key === 'j' ? 1 : -1); }
   else if (open && open.track && key === ' ' && !target.closest('button, a, summary')) { event.preventDefault(); open.player.toggle(); }
+  else if (open && open.track && open.track.voices && key === 'v') { event.preventDefault(); open.track.voices.step(); }
   else if (open && open.track && (key === 'ArrowLeft' || key === 'ArrowRight')) {
     event.preventDefault();
     open.track.seek(open.player.time + (key === 'ArrowLeft' ? -1 : 1) * (event.shiftKey ? 0.1 : 1));
@@ -142,11 +141,11 @@ function start() {
     event.preventDefault();
     if (open && open.entry === entry) { closeItem(); setAddress(null, null); } else { openItem(entry, 0); setAddress(entry.id, null); }
   });
-  addEventListener('hashchange', followAddress);
+  addEventListener('hashchange', (event) => followAddress(event.newURL));  // what plays may have changed the address since
   document.addEventListener('keydown', onKey);
   startTheme();
   measureHeader();
-  followAddress();
+  followAddress(location.href);
 }
 
 start();

@@ -46,10 +46,11 @@ def items_section(
         id="items-table",
         class_="items several" if several else "items",
     )
+    save = el("button", "Save as CSV", type="button", id="save", hidden=True)
     return join(
         [
             _filters([result.facts for result in results], items, agents, labels),
-            el("p", f"{len(items)} items", id="shown", role="status"),
+            el("div", el("p", f"{len(items)} items", id="shown", role="status"), save, class_="shown"),
             el("div", table, class_="scroll", tabindex="0", role="region", aria_label="Table of items"),
         ]
     )
@@ -115,8 +116,7 @@ def _filters(
         el("input", id="find", type="search", placeholder="id, title, why, words, calls", autocomplete="off"),
     )
     clear = el("button", "Clear", type="reset")
-    save = el("button", "Save as CSV", type="button", id="save")
-    return el("form", text, chosen, clear, save, id="filters", hidden=True, role="search", aria_label="Filter items")
+    return el("form", text, chosen, clear, id="filters", hidden=True, role="search", aria_label="Filter items")
 
 
 def _select(name: str, found: Mapping[str, int]) -> Html | None:

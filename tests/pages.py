@@ -12,6 +12,7 @@ from results import a_result, a_run
 
 from pytest_voicebench.conversation import AgentInfo, Conversation, Recording, Utterance, Word, to_ticks
 from pytest_voicebench.conversation_files import save_conversation
+from pytest_voicebench.decisions import AgentComparison, BaselineComparison, MetricComparison
 from pytest_voicebench.result import Result
 from pytest_voicebench.scenario import Retraction
 from pytest_voicebench.scoring import score
@@ -20,6 +21,30 @@ SAID = "Find me a flight to Rome, um, no wait, to Milan, on June first. Sorry, J
 HOSTILE = "</script><img src=x onerror=window.pwned=1>"
 TALKER = AgentInfo(name="talker", model="t-1", clock="virtual", settings={"voice": "kim"})
 STALE = AgentInfo(name="stale", model="t-1", clock="virtual", settings={"voice": "lee"})
+BASELINE = BaselineComparison(
+    run="last_week",
+    compared=95,
+    agents=(
+        AgentComparison(
+            name="local",
+            before="local 0.9",
+            metrics=(
+                MetricComparison(
+                    metric="pass_at_1", verdict="regressed", method="exact McNemar", worse=-1, pairs=95, clusters=79,
+                    before=0.7, after=0.6, effect=-0.1, low=-0.18, high=-0.02, p=0.0004, p_corrected=0.0012,
+                    detectable=0.11,
+                ),
+                MetricComparison(
+                    metric="first_response_latency_s.mean", verdict="inconclusive", method="paired cluster bootstrap",
+                    worse=1, pairs=60, clusters=50, before=0.8, after=0.9, effect=0.1,
+                ),
+            ),
+            newly_failed=("travel_19",),
+        ),
+    ),
+    changed=("travel_02",),
+    cautions=("the baseline ran on another machine",),
+)  # fmt: skip
 
 
 def spoken(text: str, start_s: float, end_s: float) -> Utterance:

@@ -420,6 +420,7 @@ def test_the_terminal_names_what_was_wrong(
         "official: Pass 0.500 1/2, F1 1.000 (n=1), argument accuracy 1.000 (n=1), response latency s 1.700 (n=1)",
         f"official tables: python -m pytest_voicebench report {PROVIDER}-imported --scores official",
     ]
+    assert "imported, held by others" in Path(f"reports/{PROVIDER}-imported/report.html").read_text()
     assert main(["report", "latest", "--scores", "official"]) == 0
     assert main(["import", "fdb3-results", str(root), "--provider", "../x"]) == 2
     assert main(["import", "fdb3-results", str(root), "--provider", PROVIDER]) == 2

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pages import HOSTILE, a_talk, an_item, hostile_run, two_agents
+from pages import BASELINE, HOSTILE, a_talk, an_item, hostile_run, two_agents
 from results import AGENT, a_result, a_run
 from summaries import a_mute_agent, a_summary, an_agent
 
 from pytest_voicebench.codec import to_json
 from pytest_voicebench.commands import report
 from pytest_voicebench.conversation import AgentInfo
-from pytest_voicebench.decisions import AgentComparison, BaselineComparison, GateResult, MetricComparison
+from pytest_voicebench.decisions import BaselineComparison, GateResult
 from pytest_voicebench.page.data import Item
 from pytest_voicebench.page.items import linked, page_items
 from pytest_voicebench.page.markup import el, json_text
@@ -43,30 +43,6 @@ GATES = (
     ),
     GateResult(expression="f1 >= 0.9", agent="local", holds=None, found="n/a", source="ini", why="nothing measured"),
 )
-BASELINE = BaselineComparison(
-    run="last_week",
-    compared=95,
-    agents=(
-        AgentComparison(
-            name="local",
-            before="local 0.9",
-            metrics=(
-                MetricComparison(
-                    metric="pass_at_1", verdict="regressed", method="exact McNemar", worse=-1, pairs=95, clusters=79,
-                    before=0.7, after=0.6, effect=-0.1, low=-0.18, high=-0.02, p=0.0004, p_corrected=0.0012,
-                    detectable=0.11,
-                ),
-                MetricComparison(
-                    metric="first_response_latency_s.mean", verdict="inconclusive", method="paired cluster bootstrap",
-                    worse=1, pairs=60, clusters=50, before=0.8, after=0.9, effect=0.1,
-                ),
-            ),
-            newly_failed=("travel_19",),
-        ),
-    ),
-    changed=("travel_02",),
-    cautions=("the baseline ran on another machine",),
-)  # fmt: skip
 
 
 def html_of(run_folder: Path, **changes: object) -> str:
@@ -202,10 +178,19 @@ def test_gates_and_baseline_come_first(tmp_path):
     assert "regressed against last_week" in text
     assert "fails must_pass(travel_19) local failed travel_19 ini" in text
     assert "cannot tell f1 &gt;= 0.9 local n/a nothing measured ini" in text
-    assert "pass_at_1 0.700 0.600 -0.100 -0.180 to -0.020 &lt;0.001 0.001 0.110 95 ✗ regressed" in text
-    assert "first_response_latency_s.mean 0.80 s 0.90 s +0.100 n/a n/a n/a 60 ? inconclusive" in text
+    assert "pass_at_1 ✗ regressed 0.700 0.600 -0.100 -0.180 to -0.020 &lt;0.001 0.001 0.110 95 first" in text
+    assert "first_response_latency_s.mean ? inconclusive 0.80 s 0.90 s +0.100 n/a n/a n/a 60" in text
     assert 'newly failed: <a href="#item=travel_19">travel_19</a>' in html
     assert "the baseline ran on another machine" in text
+
+
+def test_a_figure_of_pairs_alone_says_so_beside_that_of_the_whole_run(tmp_path):
+    folder = two_agents(tmp_path / "run")
+    text = text_of(html_of(folder, baseline=replace(BASELINE, unmeasured=("travel_09",))))
+    assert "regressed against last_week pass_at_1 0.700 → 0.600 in 95 pairs" in text
+    assert "0/4 of the whole run, 95 % interval" in text
+    assert "not measured in both runs: 1 (travel_09)" in text
+    assert "of the whole run" not in text_of(html_of(folder))
 
 
 ALL_MEASURED = Counts(planned=9, passed=8, failed=1, error=0, skipped=0, not_run=0)

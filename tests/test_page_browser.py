@@ -6,38 +6,25 @@ Needs the extra `browser` and Chromium (`chromium`, or its path in VOICEBENCH_CH
 from __future__ import annotations
 
 import csv
-import functools
-import importlib
 import io
-import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pages import HOSTILE, hostile_run, two_agents
+from browsing import browser, needs_chromium, opened, serious_findings, width_of
+from pages import BASELINE, HOSTILE, a_talk, an_item, hostile_run, two_agents
+from results import a_run
 
 from pytest_voicebench.page.write import write_page, write_page_with_sound
 from pytest_voicebench.saved_run import load_run
 
-NAMED = os.environ.get("VOICEBENCH_CHROMIUM")  # where a browser is named, nothing is skipped
-find = importlib.import_module if NAMED else functools.partial(pytest.importorskip, reason="needs the extra `browser`")
-sync_api = find("playwright.sync_api")
-axe = find("axe_playwright_python.sync_playwright")
-CHROMIUM = NAMED or shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+__all__ = ["browser"]  # a fixture: pytest finds it by its name here
+pytestmark = needs_chromium
 
 Open = Callable[..., Any]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM)
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")
@@ -47,22 +34,6 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "items/travel_02/conversation.json").unlink()
     run = load_run(folder)
     return write_page(run, run.summary())
-
-
-@contextmanager
-def opened(browser: Any, file: Path, address: str = "", **context: Any) -> Iterator[Any]:
-    """The page in a window of its own; anything that it asks the network for, and any complaint, fails the test."""
-    context = {"viewport": {"width": 1360, "height": 900}, "offline": True} | context
-    window = browser.new_context(**context)
-    page, complaints = window.new_page(), []
-    page.set_default_timeout(20_000)
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("request", lambda asked: None if asked.url[:5] in ("file:", "data:") else complaints.append(asked.url))
-    page.goto(f"{file.as_uri()}{address}")
-    yield page
-    window.close()
-    assert complaints == []
 
 
 @pytest.fixture
@@ -193,6 +164,73 @@ def test_sound_inside_the_page_plays_too(browser, tmp_path):
         assert f"hello{HOSTILE}" in page.locator(".panel pre").inner_text()
 
 
+LISTEN = """
+    const connect = AudioNode.prototype.connect;
+    AudioNode.prototype.connect = function (to, ...places) {
+      if (to instanceof AudioDestinationNode) {
+        const splitter = this.context.createChannelSplitter(2);
+        window.ears = [0, 1].map((place) => {
+          const ear = this.context.createAnalyser();
+          connect.call(splitter, ear, place);
+          return ear;
+        });
+        connect.call(this, splitter);
+      }
+      return connect.call(this, to, ...places);
+    };
+    window.loud = () => window.ears.map((ear) => {
+      const samples = new Float32Array(ear.fftSize);
+      ear.getFloatTimeDomainData(samples);
+      return Math.max(...samples) > 0.1;
+    }).join();
+"""
+
+
+def test_one_voice_alone_is_heard_in_both_ears_once_the_folder_is_chosen(browser, page_file):
+    with opened(browser, page_file) as page:
+        page.add_init_script(LISTEN)
+        page.reload()
+        page.click("text=travel_01")
+        page.keyboard.press("v")
+        assert "Choose the run’s folder" in page.locator(".player .notice").inner_text()
+        page.set_input_files(".player input[type=file]", page_file.parent)
+        until(page, "document.activeElement.matches('.bar select')")
+        page.keyboard.press("Tab")
+        page.keyboard.press("v")
+        page.evaluate("location.hash = '#item=travel_01&t=0.6'")  # the user speaks until 4.2 s
+        page.locator(".play").click()
+        until(page, "window.loud() === 'true,true'")
+        page.keyboard.press("v")
+        until(page, "window.loud() === 'false,false'")
+        page.keyboard.press("v")
+        until(page, "window.loud() === 'true,false'")
+        page.evaluate("location.hash = '#item=travel_19'")
+        page.wait_for_selector(".panel h3:has-text('travel_19')")
+        assert page.locator(".bar label:has-text('Voices')").is_visible()
+
+
+def test_a_folder_without_the_recording_is_said_to_be_the_wrong_one(show, tmp_path):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "audio.flac").write_bytes(b"")
+    page = show("#item=travel_19")
+    page.click("text=One voice alone")
+    page.set_input_files(".player input[type=file]", tmp_path / "other")
+    until(page, "document.querySelector('.player [role=status]').textContent !== ''")
+    assert "does not hold this recording" in page.locator(".player .notice").inner_text()
+
+
+def test_where_the_sound_is_inside_the_page_one_voice_is_a_choice_at_once(browser, tmp_path):
+    run = load_run(two_agents(tmp_path / "run"))
+    with opened(browser, write_page_with_sound(run, run.summary())) as page:
+        page.add_init_script(LISTEN)
+        page.reload()
+        page.evaluate("location.hash = '#item=travel_01&t=0.6'")
+        page.wait_for_selector("svg.timeline")
+        page.keyboard.press("v")
+        page.locator(".play").click()
+        until(page, "window.loud() === 'true,true'")
+
+
 def test_an_address_leads_to_an_item_and_a_second_even_where_a_filter_hides_it(show):
     page = show("#item=travel_19&t=12.3")
     until(page, "document.querySelector('.track').getAttribute('aria-valuenow') === '12.30'")
@@ -290,19 +328,14 @@ def test_without_scripts_tables_plots_and_items_are_there(show):
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1360), ("dark", 1360), ("light", 360)])
 def test_axe_finds_nothing_serious(show, scheme, width):
     page = show("#item=travel_19-s", color_scheme=scheme, viewport={"width": width, "height": 900})
-    found = axe.Axe().run(page).response["violations"]
-    serious = [
-        f"{one['id']}: {node['target']} {node['failureSummary']}" for one in found for node in one["nodes"]
-        if one["impact"] in ("serious", "critical")
-    ]  # fmt: skip
-    assert serious == []
+    assert serious_findings(page) == []
 
 
 @pytest.mark.parametrize("width", [360, 640, 1024, 1400, 1920])
 def test_nothing_is_wider_than_the_window(show, width):
     page = show("#item=travel_19-s", viewport={"width": width, "height": 800})
     page.wait_for_selector("svg.timeline")
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert width_of(page) <= width
 
 
 def test_light_and_dark_can_be_changed_by_hand(show):
@@ -355,3 +388,53 @@ def test_an_opened_item_leads_to_its_neighbours_in_the_list_and_to_its_files(sho
     assert "./items/travel_19/conversation.json" in links
     page.click(".steps button:text('Next')")
     page.wait_for_selector(".panel h3:has-text('travel_01-s')")
+
+
+def test_the_place_of_an_opened_item_follows_the_filter_and_the_order(show):
+    page = show("#item=travel_19")
+    told = page.locator(".steps .note")
+    page.fill("#find", "travel_19")
+    assert told.inner_text() == "1 of 2"
+    assert page.locator(".steps button:text('Previous')").is_disabled()
+    page.click(".steps button:text('Next')")
+    page.wait_for_selector(".panel h3:has-text('travel_19-s')")
+    assert page.locator(".steps button:text('Next')").is_disabled()
+    page.focus("#find")
+    page.keyboard.press("Escape")
+    assert told.inner_text() == "8 of 9"
+    page.click("#items-table thead button:text('Args')")
+    assert told.inner_text() == "4 of 9"
+    page.fill("#find", "travel_01")
+    assert page.locator(".panel").count() == 0
+
+
+@pytest.mark.parametrize("width", [360, 768, 1360])
+def test_an_opened_row_stands_below_the_header_with_its_name_and_reason_in_sight(show, width):
+    page = show("#item=travel_19-s", viewport={"width": width, "height": 900})
+    page.wait_for_selector("svg.timeline")
+    header, row = (page.locator(name).bounding_box() for name in (".top", "tr.opened"))
+    assert row["y"] >= header["y"] + header["height"]
+    assert row["height"] < 250
+    title = page.locator(".panel h3")
+    assert title.locator("i").evaluate("title => getComputedStyle(title).display") == "inline"
+
+
+def test_on_a_telephone_the_verdict_of_a_comparison_is_in_sight(browser, tmp_path):
+    run = load_run(two_agents(tmp_path / "run"))
+    file = write_page(run, replace(run.summary(), baseline=BASELINE))
+    with opened(browser, file, viewport={"width": 360, "height": 800}) as page:
+        cell = page.locator("table.figures td:text('✗ regressed')").bounding_box()
+        assert cell["x"] + cell["width"] <= 360
+
+
+def test_at_the_width_of_a_laptop_the_filters_of_one_agent_stand_in_one_line(browser, tmp_path):
+    folder = tmp_path / "run"
+    results = [
+        an_item(folder, name, a_talk("Rome" if name[-1] == "9" else "Milan")) for name in ("travel_01", "travel_19")
+    ]
+    with opened(browser, write_page(load_run(a_run(folder, *results)), load_run(folder).summary())) as page:
+        tops = page.locator("#filters > *").evaluate_all("all => all.map(one => one.getBoundingClientRect().bottom)")
+        assert max(tops) - min(tops) < 3
+        assert page.locator("#save").bounding_box()["y"] == pytest.approx(
+            page.locator("#shown").bounding_box()["y"], abs=8
+        )

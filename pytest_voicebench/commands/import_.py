@@ -10,11 +10,12 @@ from pathlib import Path
 from textwrap import wrap
 
 from pytest_voicebench.codec import CodecError
-from pytest_voicebench.commands.report import print_tables
+from pytest_voicebench.commands.report import page_lost, print_tables
 from pytest_voicebench.counted import counted
 from pytest_voicebench.importers.release import ImportRefused, read_release
 from pytest_voicebench.importers.release_suite import DEFAULT_NAME, ImportedSuite, import_release
 from pytest_voicebench.importers.result_run import import_results
+from pytest_voicebench.page.write import write_page
 from pytest_voicebench.result_files import RunUnreadable, mark_latest_in
 from pytest_voicebench.saved_run import SavedRun
 from pytest_voicebench.writers.official_tables import official_headlines
@@ -81,6 +82,8 @@ def _import_results(options: argparse.Namespace) -> int:
     summary = run.summary()
     for line in result_lines(run, out):
         _print(line)
+    for note in page_lost(run, summary, write_page):
+        print(one_line(f"note: {note}"), file=sys.stderr)
     print_tables(summary)
     for line in ("", *official_headlines(summary.official), _next_command(out, options.reports)):
         _print(line)

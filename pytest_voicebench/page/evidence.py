@@ -130,7 +130,7 @@ def _call(call: Call, pair: int | None, role: str, *, premature: bool) -> ToolCa
         until=None if until is None else _seconds(until),
         untimed=not call.timed,
         status=call.status,
-        reason=call.reason,
+        reason=None if call.reason is None else one_line(call.reason, LONGEST_RESULT),
         role=role,
         pair=pair,
         premature=premature,

@@ -31,6 +31,8 @@ from pytest_voicebench.writers.rollback_text import rollback_sentence
 LONGEST_LOG = 200_000
 """Bytes of an event log that is put into the page."""
 
+WITHHELD = {"sound": "sound (--voicebench-no-audio)", "text": "text (--voicebench-redact)"}
+
 Address = Callable[[Path, Path], str | None]
 """Takes the run's folder and one of its files, gives an address for a browser; None where there is no such file."""
 
@@ -125,10 +127,19 @@ def _read(
     except ConversationUnreadable as error:
         missing.append(_within(run_folder, error))
     try:
-        recording = load_recording(folder)
+        recording = None if _left_out(folder, conversation) else load_recording(folder)
     except (ConversationUnreadable, OSError, MemoryError) as error:
         missing.append(_within(run_folder, error))
     return folder, conversation, recording, tuple(missing)
+
+
+def _left_out(folder: Path, conversation: Conversation | None) -> bool:
+    """Whether there is no recording and nothing is wrong with that: none was to be kept, the conversation never began,
+    or others held it, whose results may come without sound."""
+    if conversation is None or (folder / AUDIO_NAME).exists():
+        return False
+    never_began, imported = conversation.duration_ticks == 0, conversation.reported is not None
+    return never_began or imported or "sound" in conversation.withheld
 
 
 def _within(run_folder: Path, error: BaseException) -> str:
@@ -140,7 +151,8 @@ def _why(result: Result, conversation: Conversation | None) -> str:
     """Why an item did not pass; empty where it did."""
     card = result.scorecard
     if card is None:
-        return ": ".join(part for part in (result.error_kind, result.cause) if part)
+        kind, cause = result.error_kind or "", result.cause or ""
+        return cause if cause.startswith(kind) else ": ".join(part for part in (kind, cause) if part)
     if card.passed:
         return ""
     if conversation is not None:
@@ -219,6 +231,7 @@ def _facts(result: Result) -> Iterator[tuple[str, str]]:
         "words dropped outside speech": result.words_dropped,
         "cost": result.usd_unknown or (None if result.usd is None else f"{result.usd:.4f} USD"),
         "taken from": result.taken_from,
+        "not kept": ", ".join(WITHHELD[name] for name in result.withheld),
         "known issue": facts.known_issue,
         "warnings": "; ".join(result.warnings),
         "notes": "; ".join(card.notes) if card else None,

@@ -47,11 +47,12 @@ def items_section(
         id="items-table",
         class_="items several" if several else "items",
     )
+    save = el("button", "Save as CSV", type="button", id="save", hidden=True)
     return join(
         [
             _filters([result.facts for result in results], items, agents, labels),
-            el("p", counted(len(items), "item"), id="shown", role="status"),
-            el("div", table, class_="scroll", tabindex="0", role="region", aria_label="Items"),
+            el("div", el("p", counted(len(items), "item"), id="shown", role="status"), save, class_="shown"),
+            el("div", table, class_="scroll", tabindex="0", role="region", aria_label="Table of items"),
         ]
     )
 
@@ -116,8 +117,7 @@ def _filters(
         el("input", id="find", type="search", placeholder="id, title, why, words, calls", autocomplete="off"),
     )
     clear = el("button", "Clear", type="reset")
-    save = el("button", "Save as CSV", type="button", id="save")
-    return el("form", text, chosen, clear, save, id="filters", hidden=True, role="search", aria_label="Filter items")
+    return el("form", text, chosen, clear, id="filters", hidden=True, role="search", aria_label="Filter items")
 
 
 def _select(name: str, found: Mapping[str, int]) -> Html | None:

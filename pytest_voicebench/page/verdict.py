@@ -34,12 +34,13 @@ def verdict_section(summary: Summary) -> Html:
     gates, baseline = summary.gates, summary.baseline
     sentences = [*_nothing_measured(summary.counts), *_outcome(summary), *_against_baseline(baseline)]
     said = [el("p", badge(kind, text), " ", named, class_="sentence") for kind, text, named in sentences]
-    figures = el("div", [_figure(agent, len(summary.agents) > 1) for agent in summary.agents], class_="cards")
+    whole = " of the whole run" if baseline and baseline.agents else ""  # beside figures of pairs alone
+    figures = [_figure(agent, len(summary.agents) > 1, whole) for agent in summary.agents]
     absent = " ".join([*["No gate was set."] * (not gates), *["No baseline was given."] * (baseline is None)])
     return join(
         [
             said,
-            figures,
+            el("div", figures, class_="cards"),
             _gates(gates, several=len(summary.agents) > 1) if gates else None,
             _baseline(baseline) if baseline else None,
             el("p", absent, class_="note") if absent else None,
@@ -87,20 +88,26 @@ def _against_baseline(baseline: BaselineComparison | None) -> list[Sentence]:
 
 
 def _moved(agent: AgentComparison) -> Html:
-    """The metrics that got worse and were asked for, the first of them with both figures."""
-    rows = [_metric_row(metric) for metric in agent.metrics if metric.asked and metric.verdict == "regressed"]
-    more = f" and {len(rows) - MOST_IN_SENTENCE} more" if len(rows) > MOST_IN_SENTENCE else None
-    told = ", ".join(f"{name} {before} → {now}" for name, before, now, *_ in rows[:MOST_IN_SENTENCE])
+    """The metrics that got worse and were asked for, the first of them with both figures and their pairs."""
+    worse = [metric for metric in agent.metrics if metric.asked and metric.verdict == "regressed"]
+    more = f" and {len(worse) - MOST_IN_SENTENCE} more" if len(worse) > MOST_IN_SENTENCE else None
+    told = ", ".join(map(_change, worse[:MOST_IN_SENTENCE]))
     return el("span", told, more)
 
 
-def _figure(agent: AgentSummary, several: bool) -> Html:
+def _change(metric: MetricComparison) -> str:
+    """`pass_at_1 0.700 → 0.600 in 95 pairs`."""
+    name, _, before, now, *_ = _metric_row(metric)
+    return f"{name} {before} → {now} in {metric.pairs} {'pair' if metric.pairs == 1 else 'pairs'}"
+
+
+def _figure(agent: AgentSummary, several: bool, whole: str) -> Html:
     value, interval, of = rate_cells(agent.overall.pass_at_1, percent=False)
     return el(
         "div",
         el("p", f"Pass@1, {agent.name}" if several else "Pass@1", class_="label"),
         el("p", value, class_="value"),
-        el("p", f"{of}, 95 % interval {interval}" if interval else of, class_="note"),
+        el("p", f"{of}{whole}, 95 % interval {interval}" if interval else of, class_="note"),
         el("p", _outcomes(agent.overall.counts), class_="note"),
         class_="card",
     )
@@ -157,6 +164,7 @@ def _baseline(baseline: BaselineComparison) -> Html:
     ]
     notes = [f"{counted(baseline.compared, 'item')} compared"]
     for label, names in (
+        ("not measured in both runs", baseline.unmeasured),
         ("only in the baseline", baseline.only_before),
         ("only in this run", baseline.only_after),
         ("not compared, because they ask something else now", baseline.changed),
@@ -166,12 +174,12 @@ def _baseline(baseline: BaselineComparison) -> Html:
 
 
 def _comparison(agent: AgentComparison, baseline: BaselineComparison) -> Grid:
-    head = ("metric", "before", "now", "effect", "95 % int.", "p", "p, Holm", "detectable", "n", "verdict")
+    head = ("metric", "verdict", "before", "now", "effect", "95 % int.", "p", "p, Holm", "detectable", "n")
     rows = [_metric_row(metric) for metric in agent.metrics]
     why = [f"{metric.metric}: {metric.why}" for metric in agent.metrics if metric.why]
     methods = ", ".join(dict.fromkeys(metric.method for metric in agent.metrics))
     notes = ["detectable: a change for the worse of this size would have been seen with probability 0.8"]
-    notes += [f"method: {methods}; n: pairs of items"] * bool(methods)
+    notes += [f"method: {methods}; n: pairs of items, which alone before and now are of"] * bool(methods)
     return Grid(
         title=f"{agent.name} against {agent.before} of {baseline.run}", head=head, rows=rows, notes=[*notes, *why]
     )
@@ -183,6 +191,7 @@ def _metric_row(metric: MetricComparison) -> tuple[str, ...]:
     word, kind = VERDICTS.get(metric.verdict, UNDECIDED)
     return (
         f"{metric.metric} ({metric.group})" if metric.group else metric.metric,
+        f"{SIGNS[kind]} {word}",
         value_text(name, metric.before),
         value_text(name, metric.after),
         "n/a" if metric.effect is None else f"{metric.effect:+.3f}",
@@ -191,7 +200,6 @@ def _metric_row(metric: MetricComparison) -> tuple[str, ...]:
         _p_text(metric.p_corrected),
         "n/a" if metric.detectable is None else f"{metric.detectable:.3f}",
         str(metric.pairs),
-        f"{SIGNS[kind]} {word}",
     )
 
 

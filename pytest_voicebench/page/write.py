@@ -24,7 +24,7 @@ from pytest_voicebench.writers.terminal_header import with_distinct_names, with_
 
 PAGE_NAME = "report.html"
 ASSETS = Path(__file__).parent / "assets"
-SCRIPTS = ("dom.js", "rows.js", "player.js", "timeline.js", "detail.js", "main.js")
+SCRIPTS = ("dom.js", "rows.js", "player.js", "voices.js", "timeline.js", "detail.js", "main.js")
 SECTIONS = (
     ("verdict", "Verdict"),
     ("measured", "What was measured"),
@@ -108,6 +108,7 @@ def _keys() -> Html:
         ("j k", "next and previous item"),
         ("Enter", "open"),
         ("Space", "play or pause"),
+        ("v", "one voice alone"),
         ("← →", "one second; with Shift a tenth"),
         ("Esc", "close"),
     )
@@ -122,13 +123,13 @@ def _asset(name: str) -> Html:
 
 
 def _policy(style: str, script: str) -> str:
-    """Nothing but this style and this script; sound from beside the page or from inside it."""
+    """Nothing but this style and this script; sound from beside the page, from inside it, or that a person chose."""
     return "; ".join(
         [
             "default-src 'none'",
             f"script-src 'sha256-{_digest(script)}'",
             f"style-src 'sha256-{_digest(style)}'",
-            "media-src 'self' file: data:",
+            "media-src 'self' file: data: blob:",
             "img-src data:",
             "base-uri 'none'",
             "form-action 'none'",

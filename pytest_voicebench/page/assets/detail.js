@@ -9,30 +9,41 @@ const CHECKS = { tools_ok: 'all tools right', args_ok: 'all arguments right', sp
 function buildDetail(entry, onTime) {
   const item = dataOf(entry);
   const player = new Player(item);
-  const track = item.evidence ? buildTrack(item, player, onTime) : null;
+  const track = lasted(item) ? buildTrack(item, player, onTime) : null;
   const missing = item.missing.map((text) => h('p', { class: 'notice' }, `Missing evidence: ${text}`));
   const close = h('button', { type: 'button', class: 'close', 'aria-label': 'Close this item' }, 'Close');
+  const steps = buildSteps(entry, player);
   const heading = h('div', { class: 'panel-head' },
     h('h3', {}, item.id, ' ', h('i', {}, item.title)),
-    badge(OUTCOME_KIND[item.outcome], words(item.outcome)), buildSteps(entry, player), close);
+    badge(OUTCOME_KIND[item.outcome], words(item.outcome)), steps.element, close);
   const panel = h('article', { class: 'panel', 'aria-label': item.id },
     heading, item.why ? h('p', { class: 'why' }, item.why) : null, missing,
     track ? track.element : null, track ? buildMoments(item, track.seek) : null,
     h('div', { class: 'columns' }, buildExpected(item), buildSaid(item, track)),
     buildCalls(item), buildAgents(entry), buildFacts(item), buildFiles(item));
-  return { panel, close, player, track };
+  return { panel, close, player, track, steps };
 }
+
+// A conversation that never began has no time to draw.
+const lasted = (item) => item.evidence !== null && item.evidence.duration > 0;
 
 // Where the item stands in the list, the way to its neighbours, and what can be carried away.
 function buildSteps(entry, player) {
-  const shown = entries.filter(isShown);
-  const place = shown.indexOf(entry);
-  const button = (label, by) => h('button', { type: 'button', onclick: () => step(by), disabled: !shown[place + by] }, label);
-  return h('div', { class: 'steps' }, button('‹ Previous', -1), h('span', { class: 'note' }, `${place + 1} of ${shown.length}`), button('Next ›', 1),
-    copyButton('Copy link to this second', () => {
-      setAddress(entry.id, player.time);
-      return location.href;
-    }));
+  const button = (label, by) => h('button', { type: 'button', onclick: () => step(by) }, label);
+  const [previous, next, told] = [button('‹ Previous', -1), button('Next ›', 1), h('span', { class: 'note' })];
+  const place = () => {
+    const shown = entries.filter(isShown);
+    const at = shown.indexOf(entry);
+    previous.disabled = at === 0;
+    next.disabled = at === shown.length - 1;
+    told.textContent = `${at + 1} of ${shown.length}`;
+  };
+  place();
+  const copy = copyButton('Copy link to this second', () => {
+    setAddress(entry.id, player.time);
+    return location.href;
+  });
+  return { element: h('div', { class: 'steps' }, previous, told, next, copy), place };
 }
 
 function copyButton(label, textOf) {
@@ -51,12 +62,14 @@ function buildTrack(item, player, onTime) {
   const zoom = h('select', {}, ZOOMS.map((one) => h('option', { value: one }, one === 1 ? 'whole' : `${one} ×`)));
   const speed = h('select', { onchange: () => { player.speed = Number(speed.value); } }, SPEEDS.map((one) => h('option', { value: one, selected: one === 1 }, `${one} ×`)));
   const told = item.audio ? null : h('span', { class: 'note' }, 'no recording');
+  const voices = item.audio ? buildVoices(item, player) : null;
   const view = h('div', {
     class: 'track', tabindex: '0', role: 'slider', 'aria-label': 'Position in the conversation',
     'aria-valuemin': '0', 'aria-valuemax': player.duration.toFixed(1),
   });
   const element = h('div', { class: 'player' },
-    h('div', { class: 'bar' }, play, clock, h('label', {}, 'Zoom ', zoom), item.audio ? h('label', {}, 'Speed ', speed) : null, told), view);
+    h('div', { class: 'bar' }, play, clock, h('label', {}, 'Zoom ', zoom), item.audio ? h('label', {}, 'Speed ', speed) : null, voices ? voices.controls : null, told),
+    voices ? voices.asked : null, view);
   const heard = item.evidence.utterances.length + item.evidence.agent_speech.length;
   const title = `${item.id}: ${item.evidence.duration.toFixed(1)} seconds, ${heard} stretches of speech, ${item.evidence.calls.length} calls`;
   let drawn = null;
@@ -96,7 +109,7 @@ function buildTrack(item, player, onTime) {
   });
   zoom.addEventListener('change', () => { draw(); seek(player.time); });
   player.listeners.push(show);
-  return { element, view, draw, seek };
+  return { element, view, draw, seek, voices };
 }
 
 // The marks as buttons: what the eye finds in the drawing, for every hand.
@@ -161,7 +174,7 @@ function buildSaid(item, track) {
   said.sort((a, b) => a[0] - b[0]);
   const lines = said.map(([at, kind, who, text, timed, heard]) => h('li', { class: kind },
     h('span', { class: 'who' }, who, ' ', h('span', { class: 'clock' }, `${at.toFixed(2)} s`)),
-    h('p', {}, timed.length ? spokenWords(timed, track) : text),
+    h('p', {}, timed.length && track ? spokenWords(timed, track) : text),
     heard === null ? null : h('p', { class: 'note' }, `heard of it: ${heard}`)));
   return section('What was said', lines.length ? h('ul', { class: 'said' }, lines) : h('p', { class: 'none' }, 'No words are known.'));
 }
@@ -208,7 +221,7 @@ function heldBy(entry) {
 
 function stripOf(entry) {
   const item = dataOf(entry);
-  if (!item.evidence) return h('p', { class: 'none' }, 'no evidence');
+  if (!lasted(item)) return h('p', { class: 'none' }, 'no evidence');
   const box = h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': `Timeline of ${item.id}` });
   box.draw = () => box.replaceChildren(drawTimeline(item, Math.max(box.clientWidth, LEAST_WIDTH), `Timeline of ${item.id}`).drawing);
   return box;

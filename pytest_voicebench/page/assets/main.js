@@ -5,11 +5,16 @@ const find = document.getElementById('find');
 const status = document.getElementById('shown');
 let open = null;
 
-const address = () => new URLSearchParams(location.hash.slice(1));
-
 function setAddress(id, seconds) {
   const at = seconds === null ? '' : `&t=${Number(seconds.toFixed(2))}`;
   history.replaceState(null, '', id === null ? '#items' : `#item=${encodeURIComponent(id)}${at}`);
+}
+
+// The filters anew: an opened item that they hide closes, any other learns its new place.
+function refilter() {
+  filterRows(form, status);
+  if (open === null) return;
+  if (isShown(open.entry)) open.steps.place(); else closeItem();
 }
 
 function closeItem() {
@@ -24,7 +29,7 @@ function closeItem() {
 
 function openItem(entry, seconds) {
   closeItem();
-  if (entry.row.hidden) { form.reset(); filterRows(form, status); }
+  if (entry.row.hidden) { form.reset(); refilter(); }
   const { link } = entry;
   let before = null;
   const built = buildDetail(entry, (now, playing) => {
@@ -46,18 +51,16 @@ function openItem(entry, seconds) {
     if (built.track) built.track.draw();
   };
   const resize = new ResizeObserver(draw);
-  open = { entry, line, link, player: built.player, track: built.track, resize };
+  open = { entry, line, link, player: built.player, track: built.track, steps: built.steps, resize };
   draw();
-  if (built.track) {
-    resize.observe(built.track.element);
-    built.track.seek(seconds || 0);
-  }
+  resize.observe(built.track ? built.track.element : built.panel);
+  if (built.track) built.track.seek(seconds || 0);
   entry.row.scrollIntoView({ block: 'start' });
   (built.track ? built.track.view : built.close).focus({ preventScroll: true });
 }
 
-function followAddress() {
-  const wanted = address();
+function followAddress(address) {
+  const wanted = new URLSearchParams(new URL(address).hash.slice(1));
   const entry = entryById.get(wanted.get('item'));
   if (!entry) return;
   const seconds = Number.parseFloat(wanted.get('t')) || 0;
@@ -80,7 +83,7 @@ function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const { key, target } = event;
   if (key === 'Escape') {
-    if (target === find && find.value) { find.value = ''; filterRows(form, status); }
+    if (target === find && find.value) { find.value = ''; refilter(); }
     else if (open) { const { link } = open; closeItem(); setAddress(null, null); link.focus(); }
     else if (target instanceof HTMLElement) target.blur();
     return;
@@ -89,6 +92,7 @@ function onKey(event) {
   if (key === '/') { event.preventDefault(); find.focus(); find.select(); }
   else if (key === 'j' || key === 'k') { event.preventDefault(); step(key === 'j' ? 1 : -1); }
   else if (open && open.track && key === ' ' && !target.closest('button, a, summary')) { event.preventDefault(); open.player.toggle(); }
+  else if (open && open.track && open.track.voices && key === 'v') { event.preventDefault(); open.track.voices.step(); }
   else if (open && open.track && (key === 'ArrowLeft' || key === 'ArrowRight')) {
     event.preventDefault();
     open.track.seek(open.player.time + (key === 'ArrowLeft' ? -1 : 1) * (event.shiftKey ? 0.1 : 1));
@@ -105,17 +109,24 @@ function startTheme() {
   label();
 }
 
+// How much of the window the header takes: what is scrolled to stops below it.
+function measureHeader() {
+  const header = document.querySelector('.top');
+  const tell = () => document.documentElement.style.setProperty('--top', `${header.offsetHeight}px`);
+  new ResizeObserver(tell).observe(header);
+  tell();
+}
+
 function start() {
-  makeSortable(() => { if (open) open.entry.row.after(open.line); });
+  makeSortable(() => { if (open) { open.entry.row.after(open.line); open.steps.place(); } });
   form.hidden = false;
   document.body.classList.add('scripted');
-  form.addEventListener('input', () => {
-    filterRows(form, status);
-    if (open && !isShown(open.entry)) closeItem();
-  });
+  form.addEventListener('input', refilter);
   form.addEventListener('submit', (event) => event.preventDefault());
-  form.addEventListener('reset', () => setTimeout(() => filterRows(form, status)));
-  document.getElementById('save').addEventListener('click', () => {
+  form.addEventListener('reset', () => setTimeout(refilter));
+  const save = document.getElementById('save');
+  save.hidden = false;
+  save.addEventListener('click', () => {
     const file = URL.createObjectURL(new Blob(['\ufeff', shownAsCsv()], { type: 'text/csv' }));
     h('a', { href: file, download: `${document.title.replace(/[^\w.-]+/g, '_')}.csv` }).click();
     setTimeout(() => URL.revokeObjectURL(file), 1000);
@@ -128,10 +139,11 @@ function start() {
     event.preventDefault();
     if (open && open.entry === entry) { closeItem(); setAddress(null, null); } else { openItem(entry, 0); setAddress(entry.id, null); }
   });
-  addEventListener('hashchange', followAddress);
+  addEventListener('hashchange', (event) => followAddress(event.newURL));  // what plays may have changed the address since
   document.addEventListener('keydown', onKey);
   startTheme();
-  followAddress();
+  measureHeader();
+  followAddress(location.href);
 }
 
 start();

@@ -7,6 +7,7 @@ class Player {
     this.position = 0;
     this.listeners = [];
     this.frame = null;
+    this.mixer = null;
     if (this.audio) {
       for (const name of ['play', 'pause', 'ended', 'seeked', 'error']) {
         this.audio.addEventListener(name, () => this.tell());
@@ -46,7 +47,22 @@ class Player {
   }
 
   set speed(factor) {
-    if (this.audio) this.audio.playbackRate = factor;
+    if (this.audio) this.audio.defaultPlaybackRate = this.audio.playbackRate = factor;  // the first outlives a change of file
+  }
+
+  // One voice, or both; until one is asked for, the browser plays the recording as it is.
+  hear(voice) {
+    if (this.mixer === null && voice === 'both') return;
+    this.mixer ??= new Mixer(this.audio);
+    this.mixer.play(voice);
+  }
+
+  // The same recording from another address, from where we are.
+  use(address) {
+    const [now, playing] = [this.time, this.playing];
+    this.audio.src = address;
+    this.seek(now);
+    if (playing) this.toggle();
   }
 
   follow() {
@@ -66,7 +82,9 @@ class Player {
     if (this.frame !== null) cancelAnimationFrame(this.frame);
     if (this.audio) {
       this.audio.pause();
+      if (this.audio.src.startsWith('blob:')) URL.revokeObjectURL(this.audio.src);
       this.audio.removeAttribute('src');
+      if (this.mixer) this.mixer.context.close();
     }
   }
 }

@@ -31,7 +31,8 @@ from pytest_voicebench.result_files import append_result
 from pytest_voicebench.saved_run import load_run
 from pytest_voicebench.summarizing.groups import groups_of_items
 from pytest_voicebench.summary import Counts
-from pytest_voicebench.writers.junit import append_gates, run_properties, write_junit
+from pytest_voicebench.writers.junit import append_gates, write_junit
+from pytest_voicebench.writers.junit_properties import run_properties
 from pytest_voicebench.writers.markdown import markdown
 from pytest_voicebench.writers.summary_json import load_summary, write_summary
 from pytest_voicebench.writers.terminal import render
@@ -549,6 +550,8 @@ def test_two_agents_of_one_name_with_other_settings_are_asked_and_named_apart(tm
         for gate in gates
         for pace in (1, 2)
     ]
+    shown = run_properties(summary)
+    assert [shown[f"voicebench.{AGENT.name} pace={pace}.pass_at_1"] for pace in (1, 2)] == [1.0, 0.0]
     assert summary.baseline is not None
     assert [(agent.name, len(agent.newly_failed)) for agent in summary.baseline.agents] == [
         (f"{AGENT.name} pace=1", 0),

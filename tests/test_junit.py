@@ -15,7 +15,8 @@ from strict_junit import strict_errors
 from summaries import a_mute_agent, a_summary, an_agent
 
 from pytest_voicebench.result import Result
-from pytest_voicebench.writers.junit import JunitUnreadable, finish_junit, item_properties, run_properties, write_junit
+from pytest_voicebench.writers.junit import JunitUnreadable, finish_junit, write_junit
+from pytest_voicebench.writers.junit_properties import item_properties, run_properties
 
 HOSTILE = "\x00 ]]> <script>alert(1)</script> & \" ' \x1b[31m \ud800 café"
 

@@ -25,7 +25,7 @@ from pytest_voicebench.pricing.paid_gate import PaidGate
 from pytest_voicebench.pricing.prices import SHIPPED, Estimating, Price, PricesError, load_prices, price_of
 from pytest_voicebench.summarizing import summarize
 from pytest_voicebench.summary import Cost as RunCost
-from pytest_voicebench.writers.junit import item_properties, run_properties
+from pytest_voicebench.writers.junit_properties import item_properties, run_properties
 from pytest_voicebench.writers.terminal_header import cost_text
 from tests.scripted import Scripted, sound
 from tests.stage import say, scenario

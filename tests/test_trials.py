@@ -17,7 +17,7 @@ from pytest_voicebench.stats import clustered_interval, pass_at, pass_hat, wilso
 from pytest_voicebench.summarizing import summarize
 from pytest_voicebench.summarizing.trials import trial_summary
 from pytest_voicebench.trial_summary import PassOfK, TrialSummary
-from pytest_voicebench.writers.junit import item_properties, run_properties
+from pytest_voicebench.writers.junit_properties import item_properties, run_properties
 from pytest_voicebench.writers.terminal import render, render_short
 
 OUTCOMES: dict[str, Outcome] = {

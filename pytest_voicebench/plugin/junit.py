@@ -10,7 +10,8 @@ import pytest
 from _pytest.junitxml import LogXML, xml_key
 
 from pytest_voicebench.files import written_whole
-from pytest_voicebench.writers.junit import JUNIT_NAME, PREFIX, legal
+from pytest_voicebench.writers.junit import JUNIT_NAME, legal
+from pytest_voicebench.writers.junit_properties import PREFIX
 
 
 class RunXML(LogXML):

@@ -205,7 +205,7 @@ class _Searched(logging.Formatter):
 
 def _searched(text: Any, name: str, value: object) -> object:
     """A property's value; what finds an item and its files stays."""
-    from pytest_voicebench.writers.junit import NAMES, PREFIX
+    from pytest_voicebench.writers.junit_properties import NAMES, PREFIX
 
     if not isinstance(value, str) or (name.startswith(PREFIX) and name.removeprefix(PREFIX) in NAMES):
         return value

@@ -22,7 +22,8 @@ from pytest_voicebench.plugin.run import AHEAD
 from pytest_voicebench.plugin.run_folder import run_folder
 from pytest_voicebench.plugin.sharding import of_this_shard, shard_asked
 from pytest_voicebench.plugin.trials import interleave
-from pytest_voicebench.writers.junit import PREFIX, item_properties, legal
+from pytest_voicebench.writers.junit import legal
+from pytest_voicebench.writers.junit_properties import PREFIX, item_properties
 
 if TYPE_CHECKING:
     from pytest_voicebench.plan import Plan
@@ -204,7 +205,7 @@ def _sendable(text: str) -> str:
 
 
 def _plain(value: object) -> str | int | float | bool:
-    from pytest_voicebench.writers.junit import scalar
+    from pytest_voicebench.writers.junit_properties import scalar
 
     found = scalar(value)
     return _sendable(found) if isinstance(found, str) else found

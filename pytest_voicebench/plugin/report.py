@@ -16,7 +16,7 @@ from pytest_voicebench.plugin.keeping import hide_keys, kept
 from pytest_voicebench.plugin.report_lines import headline, look_alikes, selection_lines
 from pytest_voicebench.plugin.run_folder import run_folder
 from pytest_voicebench.plugin.summing import Summed, sum_up
-from pytest_voicebench.writers.junit import PREFIX
+from pytest_voicebench.writers.junit_properties import PREFIX
 from pytest_voicebench.writers.plain_text import encodable, one_line
 
 if TYPE_CHECKING:

@@ -41,7 +41,7 @@ def sum_up(config: pytest.Config, told: Callable[[Result], Result], *, interrupt
     from pytest_voicebench.plugin.junit import add_run_properties
     from pytest_voicebench.result_files import RunUnreadable
     from pytest_voicebench.saved_run import load_run
-    from pytest_voicebench.writers.junit import run_properties
+    from pytest_voicebench.writers.junit_properties import run_properties
 
     try:
         run, trouble = with_judgements(config, load_run(run_folder(config).path), interrupted=interrupted)

@@ -1,4 +1,4 @@
-"""JUnit XML for strict readers: what of a result or a summary goes in as properties, and whole files without pytest.
+"""JUnit XML for strict readers: properties, gates, and whole files without pytest.
 
 The strict schema (xunit 2, as Jenkins reads it) knows properties of a suite but none of a test case, so those of an
 item are named `<item>.<property>`, on the suite.
@@ -12,38 +12,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_voicebench.conversation_files import AUDIO_NAME, JSON_NAME
 from pytest_voicebench.files import read_file, write_atomically
+from pytest_voicebench.writers.junit_properties import Scalar, item_properties, run_properties
 
 if TYPE_CHECKING:
     from pytest_voicebench.decisions import GateResult
     from pytest_voicebench.result import Result
-    from pytest_voicebench.scorecard import Scorecard
     from pytest_voicebench.summary import Summary
 
 JUNIT_NAME = "junit.xml"
-PREFIX = "voicebench."
 GATES_CLASS = "voicebench.gates"
-
-NAMES = {
-    "item", "agent", "outcome", "error_kind", "taken_from", "attempts", "transcript_source", "folder",
-    "conversation", "audio", "withheld",
-}  # fmt: skip
-"""Properties of an item that hold names and paths, none of anybody's words."""
-
-Scalar = str | int | float | bool
-
-RUN_SCORES = (
-    "pass_at_1",
-    "f1",
-    "f1_match",
-    "argument_accuracy",
-    "turn_take_rate",
-    "interruption_rate",
-    "filler_rate",
-    "preemptive_rate",
-)
-RUN_LATENCIES = ("first_response_latency_s", "tool_call_latency_s", "task_completion_latency_s")
 
 _TAGS = {"failed": "failure", "error": "error", "skipped": "skipped", "not_run": "skipped"}
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -56,116 +34,6 @@ class JunitUnreadable(Exception):  # noqa: N818 - says what is the case, for a p
 def legal(text: str) -> str:
     """The text with each character that XML 1.0 forbids written as `#x1B`."""
     return _ILLEGAL.sub(lambda match: f"#x{ord(match.group()):02X}", text)
-
-
-def item_properties(result: Result) -> dict[str, Scalar]:
-    """What a result says in plain scalars, artifact paths relative to the run folder; the unmeasured is left out."""
-    values: dict[str, object] = {
-        "item": result.item_id,
-        "trial": result.trial,
-        "agent": result.agent.name,
-        "outcome": result.outcome,
-        "error_kind": result.error_kind,
-        "cause": result.cause,
-        "taken_from": result.taken_from,
-        "attempts": ",".join(result.attempts) or None,
-        "transcript_source": result.transcript_source,
-        "words_dropped": result.words_dropped,
-        "warnings": "; ".join(result.warnings) or None,
-        "usd": result.usd,
-        "usd_unknown": result.usd_unknown,
-        "withheld": ",".join(result.withheld) or None,
-        **_artifacts(result),
-        **_scores(result),
-    }
-    return {name: scalar(value) for name, value in values.items() if value is not None}
-
-
-def _artifacts(result: Result) -> dict[str, object]:
-    if result.folder is None:
-        return {}
-    return {
-        "folder": result.folder,
-        "conversation": f"{result.folder}/{JSON_NAME}",
-        "audio": None if "sound" in result.withheld else f"{result.folder}/{AUDIO_NAME}",
-    }
-
-
-def _scores(result: Result) -> dict[str, object]:
-    card = result.scorecard
-    if card is None:
-        return {}
-    return {
-        "pass_at_1": card.passed,
-        "tools_ok": card.tools_ok,
-        "args_ok": card.args_ok,
-        "spoke": card.spoke,
-        "f1": card.f1_names,
-        "f1_match": card.f1_match,
-        "argument_accuracy": card.argument_accuracy,
-        "interrupted": card.manners.interrupted,
-        "first_response_latency_s": card.times.first_response_latency_s,
-        "tool_call_latency_s": card.times.tool_call_latency_s,
-        "task_completion_latency_s": card.times.task_completion_latency_s,
-        **_rollback(card),
-    }
-
-
-def _rollback(card: Scorecard) -> dict[str, object]:
-    """Of an item with retractions: whether one was called with, its longest rollback latency, and the sentences."""
-    if not card.rollback:
-        return {}
-    from pytest_voicebench.writers.rollback_text import rollback_sentences
-
-    return {
-        "premature_commit": bool(card.premature_commits),
-        "rollback": rollback_sentences(card.rollback),
-        "rollback_latency_s": max(card.rollback_latencies_s, default=None),
-    }
-
-
-def run_properties(summary: Summary) -> dict[str, Scalar]:
-    """What a summary says in plain scalars, scores under the agent's name; the unmeasured is left out."""
-    from pytest_voicebench.outcome import outcome
-
-    counts = summary.counts
-    values: dict[str, object] = {
-        "run": summary.header.get("run"),
-        "mode": summary.header.get("mode"),
-        "stimulus": summary.stimulus,
-        "score_set": f"{summary.score_set} {summary.score_version}",
-        "judge": summary.header.get("judge") or "none",
-        "verdict": said.text if (said := outcome(summary)) is not None else None,
-        **{n: getattr(counts, n) for n in ("planned", "passed", "failed", "error", "skipped", "not_run")},
-    }
-    for agent in summary.agents:
-        for name in RUN_SCORES:
-            values[f"{agent.name}.{name}"] = getattr(agent.overall, name).value
-        for name in RUN_LATENCIES:
-            values[f"{agent.name}.{name}.mean"] = getattr(agent.overall, name).mean
-        for source, items in agent.transcript_sources.items():
-            values[f"{agent.name}.transcript_source.{source}"] = items
-        for figures in agent.trials.passes if agent.trials else ():
-            values[f"{agent.name}.trials.pass_hat_{figures.k}"] = figures.pass_hat.value
-            values[f"{agent.name}.trials.pass_at_{figures.k}"] = figures.pass_at.value
-        values[f"{agent.name}.trials.flaky"] = len(agent.trials.flaky) if agent.trials else None
-        values[f"{agent.name}.usd"] = agent.cost.usd
-        values[f"{agent.name}.usd_unknown"] = sum(agent.cost.unknown.values()) or None
-        values[f"{agent.name}.words_dropped"] = agent.words_dropped
-        values[f"{agent.name}.premature_commit_rate"] = agent.commits.premature_commit_rate.value
-        values[f"{agent.name}.repaired_rate"] = agent.commits.repaired_rate.value
-        values[f"{agent.name}.rollback_latency_s.p50"] = agent.commits.rollback_latency_s.p50
-    return {PREFIX + name: scalar(value) for name, value in values.items() if value is not None}
-
-
-def scalar(value: object) -> Scalar:
-    """A plain Python scalar; numpy's numbers become numbers, all else text."""
-    if type(value).__module__ == "numpy" and getattr(value, "size", None) == 1:
-        value = value.item()  # type: ignore[attr-defined]
-    for kind in (bool, int, float, str):
-        if type(value) is kind:
-            return value
-    return str(value)
 
 
 def finish_junit(path: Path, summary: Summary) -> None:

@@ -397,7 +397,8 @@ USAGE = {
     "no key and no address": ("double", {}, "OPENAI_API_KEY"),
     "an unknown setting": ("double,api_key=sk-1", {"OPENAI_API_KEY": KEY}, "no setting 'api_key'"),
     "a number that is none": ("double,timeout_s=soon", {"OPENAI_API_KEY": KEY}, "timeout_s must be a number"),
-    "no model": ("", {"OPENAI_API_KEY": KEY}, "name of a model"),
+    "no model": (",timeout_s=3", {"OPENAI_API_KEY": KEY}, "name of a model"),
+    "nothing": ("", {"OPENAI_API_KEY": KEY}, "--voicebench-judge is empty"),
     "an address that is none": ("double", {"OPENAI_BASE_URL": f"localhost/{KEY}"}, "not the address"),
 }
 

@@ -118,7 +118,7 @@ def test_annotate_marks_unsure_words(request_: Path, capsys: Capture) -> None:
     assert read_timing(Path(f"{request_}.t.json")).unsure == (3,)
     printed = capsys.readouterr().out
     assert [line.split()[0] for line in printed.splitlines() if line.endswith(" unsure")] == ["phlat"]
-    assert "1 of 6 words are unsure" in printed
+    assert "1 of 6 words is unsure" in printed
 
 
 @needs_flite

@@ -9,10 +9,12 @@ HIDDEN = "***"
 SECRET_NAME = re.compile(r"key|token|secret|passw|auth|credential", re.IGNORECASE)
 
 _KEY_SHAPED = re.compile(
-    r"(?<![A-Za-z0-9])(?:(?:sk|pk|rk|xai|gsk|hf|gh[opsu]|glpat|github_pat)[-_](?=[\w-]*\d)[\w-]{8,}|AIza[\w-]{20,}"
+    r"(?<![A-Za-z0-9])(?:"
+    r"(?:sk|pk|rk|xai|gsk|hf|gh[oprsu]|glpat|github_pat)[-_](?=[\w-]*(?:\d|[A-Za-z]{16}))[\w-]{8,}|AIza[\w-]{20,}"
     r"|AKIA[A-Z0-9]{12,}|eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]+)?)"
 )
-"""What providers' keys look like: a short name of whose it is, then letters with digits; and signed tokens."""
+"""What providers' keys look like: a short name of whose it is, then letters with digits or in one long run; and signed
+tokens."""
 
 _IN_ADDRESS = re.compile(r"""(?<=://)[^/@\s"'<>]+@|(?<=[?&])([^=&\s"'<>]*)=[^&\s"'<>\\]+""")
 _IN_JSON = re.compile(

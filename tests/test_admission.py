@@ -275,23 +275,33 @@ def test_a_cancelled_conversation_leaves_no_place_taken(tmp_path):
     assert virtually(main())
 
 
-def test_a_place_that_comes_while_one_is_cancelled_is_given_back(tmp_path):
+@pytest.mark.parametrize("how", ["cancelled", "abandoned"])
+def test_a_place_that_comes_after_its_conversation_was_given_up_is_given_back(tmp_path, how):
+    """A thread goes on taking it; a loop that its agent keeps cannot say any more that it is not wanted."""
+
+    async def enter(gate):
+        async with gate.admitted():
+            await asyncio.sleep(1000)
+
     async def main():
         way, late = entrance(tmp_path, Limit(sessions=1)), asyncio.Event()
 
         async def slow(work, *args):
-            await late.wait()
-            return work(*args)
+            async def thread():
+                await late.wait()
+                return work(*args)
 
-        way.aside = slow
-        task = asyncio.create_task(way.place(lambda _: None))
+            return await asyncio.shield(asyncio.ensure_future(thread()))
+
+        way.aside, gate = slow, way.gate("x")
+        task = asyncio.create_task(enter(gate))
         await asyncio.sleep(1)
-        task.cancel()
-        await asyncio.wait([task])
+        task.cancel() if how == "cancelled" else gate.abandon()
         late.set()
-        await asyncio.sleep(0)
-        way.aside = inline
-        async with asyncio.timeout(2 * LOOK_S), way.gate("y").admitted():
+        await asyncio.sleep(0.1)
+        other = entrance(tmp_path, Limit(sessions=1))
+        async with asyncio.timeout(2 * LOOK_S), other.gate("y").admitted():
+            task.cancel()
             return True
 
     assert virtually(main())

@@ -117,7 +117,8 @@ def test_why_is_one_line(tmp_path: Path, expression: str, why: str) -> None:
     [
         ("travel_19", {"travel_19"}),
         ("travel_19-b", {"travel_19-b", "b"}),
-        ("grok-travel_19-b-2", {"grok-travel_19-b-2", "grok-travel_19-b", "travel_19-b-2", "travel_19-b"}),
+        ("x-travel_19-b-2", {f"{agent}travel_19-b{n}" for agent in ("x-", "") for n in ("-2", "")} | {"b-2", "b", "2"}),
+        ("a-b-c", {"a-b-c", "b-c", "c"}),
         ("travel_19-2", {"travel_19-2", "travel_19", "2"}),
         ("7", {"7"}),
     ],

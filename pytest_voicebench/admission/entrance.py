@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -31,6 +32,38 @@ class _Lines:
     starts: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
+class _Claim:
+    """A conversation's hold on a place, from the thread that takes it to the one that gives it back.
+
+    What is taken after the claim was given up is free again at once: its conversation was cancelled meanwhile, or its
+    loop is kept from going on.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._place: Place | None = None
+        self._given_up = False
+
+    def take(self, places: Places) -> bool:
+        """Whether there was a place. Raises OSError."""
+        place = places.take()
+        with self._lock:
+            if not self._given_up:
+                self._place = place
+                return place is not None
+        if place is not None:
+            place.give_back()
+        return False
+
+    def give_up(self) -> None:
+        """Give back what was taken, and what still will be. In any thread."""
+        with self._lock:
+            self._given_up = True
+            place, self._place = self._place, None
+        if place is not None:
+            place.give_back()
+
+
 @dataclass(slots=True, kw_only=True)
 class Entrance:
     """The way to one provider for the conversations of this process: one line, in which only the first one looks.
@@ -50,28 +83,19 @@ class Entrance:
         called when it has a session."""
         return _ProviderGate(self, item_id, tell, connected)
 
-    async def place(self, tell: Tell) -> Place:
-        """Wait for a place. First come, first served within this process; between processes luck decides."""
+    async def place(self, claim: _Claim, tell: Tell) -> None:
+        """Wait until the claim has a place. First come, first served within this process; between processes luck
+        decides."""
         line = self._lines_of_this_loop().places
         if line.locked():
             tell(self._full())
         async with line:
-            while (place := await self._taken()) is None:
+            while not await self.run(claim.take, self.places):
                 tell(self._full())
                 await asyncio.sleep(LOOK_S)
-        return place
 
     def _lines_of_this_loop(self) -> _Lines:
         return self._lines.setdefault(asyncio.get_running_loop(), _Lines())
-
-    async def _taken(self) -> Place | None:
-        """A try; a place that a cancelled conversation got at the last moment is given back."""
-        trying = asyncio.ensure_future(self.run(self.places.take))
-        try:
-            return await asyncio.shield(trying)
-        except asyncio.CancelledError:
-            trying.add_done_callback(_give_back)
-            raise
 
     async def moment(self, tell: Tell) -> None:
         """Wait until a session may be started: not too many a minute, and not while the provider wants a pause."""
@@ -97,12 +121,6 @@ class Entrance:
         return f"waiting for a place: {self.name} {most} of {most}"
 
 
-def _give_back(trying: asyncio.Future[Place | None]) -> None:
-    place = None if trying.cancelled() or trying.exception() else trying.result()
-    if place is not None:
-        place.give_back()
-
-
 class _ProviderGate(Gate):
     """One conversation's way through the entrance."""
 
@@ -114,21 +132,19 @@ class _ProviderGate(Gate):
         self._tried = 0
         self._refused_at_s: float | None = None
         self._why = ""
-        self._place: Place | None = None
+        self._claim = _Claim()
 
     @asynccontextmanager
     async def admitted(self) -> AsyncIterator[None]:
-        self._place = await self._entrance.place(self._tell)
-        self._tell("")
         try:
+            await self._entrance.place(self._claim, self._tell)
+            self._tell("")
             yield
         finally:
-            self.abandon()
+            self._claim.give_up()
 
     def abandon(self) -> None:
-        place, self._place = self._place, None
-        if place is not None:
-            place.give_back()
+        self._claim.give_up()
 
     async def start(self) -> None:
         await self._entrance.moment(self._tell)

@@ -54,10 +54,10 @@ def check_names(gate: Gate, groups: Sequence[str], ids: Iterable[str]) -> None:
 
 
 def scenario_names(name: str) -> set[str]:
-    """What an item's id may name, whoever ran it and however often: `travel_19-b` of `grok-travel_19-b-2`."""
+    """What an item's id may name, whoever ran it and however often: `travel_19-b` of `gpt-realtime-travel_19-b-2`."""
     words = name.split("-")
     ends = {len(words), len(words) - words[-1].isdigit()}
-    return {"-".join(words[begin:end]) for begin in (0, 1) for end in ends if begin < end}
+    return {"-".join(words[begin:end]) for begin in range(len(words)) for end in ends if begin < end}
 
 
 def check_trials(gate: Gate, trials: int) -> None:

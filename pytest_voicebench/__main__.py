@@ -61,10 +61,25 @@ def _main(arguments: list[str]) -> int:
             stream.reconfigure(errors="backslashreplace")  # a console without UTF-8 still gets every line
     try:
         with contextlib.redirect_stderr(Shown(sys.stderr)):
-            return _run(arguments)
+            return _run_or_tell(arguments)
     except BrokenPipeError:  # the reader of our output went away, as `| head` does
         sys.stderr.close()
         return 141
+
+
+def _run_or_tell(arguments: list[str]) -> int:
+    """A fault of ours is told in full, without keys that its message may hold."""
+    try:
+        return _run(arguments)
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        if _is_interruption(error):
+            raise
+        import traceback
+
+        traceback.print_exc()
+        return 1
 
 
 def _run(arguments: list[str]) -> int:

@@ -172,3 +172,14 @@ def test_a_refused_pattern_is_named_by_where_it_was_given(tmp_path: Path, option
     assert f"ERROR: {told}" in text
     assert SECRET not in text
     assert "(a+)+$" not in text
+
+
+def test_a_fault_of_a_command_is_told_in_full_without_a_key_in_its_message(monkeypatch, capsys):
+    def broken(arguments):
+        raise RuntimeError(f"no such run: {SHAPED}")
+
+    monkeypatch.setattr("pytest_voicebench.commands.match.run", broken)
+    assert main(["match"]) == 1
+    told = capsys.readouterr().err
+    assert "RuntimeError: no such run: ***" in told
+    assert SHAPED not in told

@@ -137,8 +137,10 @@ class _ProviderGate(Gate):
     @asynccontextmanager
     async def admitted(self) -> AsyncIterator[None]:
         try:
-            await self._entrance.place(self._claim, self._tell)
-            self._tell("")
+            try:
+                await self._entrance.place(self._claim, self._tell)
+            finally:
+                self._tell("")
             yield
         finally:
             self._claim.give_up()

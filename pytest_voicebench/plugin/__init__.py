@@ -28,7 +28,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_cmdline_main() -> Generator[None, Any, Any]:
-    """A key that was typed in the wrong place is in no usage error, whoever raises it."""
+    """A key that was typed in the wrong place is in no usage error, whoever raises it, once the options are read.
+
+    What pytest itself refuses before that, a misspelt option, it repeats.
+    """
     try:
         return (yield)
     except pytest.UsageError as error:

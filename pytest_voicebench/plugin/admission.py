@@ -67,8 +67,9 @@ class Waited:
 
     def within(self, begin_s: float, end_s: float) -> float:
         """Seconds of waiting between two moments."""
+        spans = list(self.spans)  # before what goes on: what ends just now must not count twice
         since_s = self.since_s
-        spans = [*self.spans, *([(since_s, end_s)] if since_s is not None else [])]
+        spans += [(since_s, end_s)] if since_s is not None else []
         return sum(max(0.0, min(end_s, until_s) - max(begin_s, from_s)) for from_s, until_s in spans)
 
 

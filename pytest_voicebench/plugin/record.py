@@ -136,8 +136,7 @@ class ItemRecorder:
         """An item that never got as far as a judgement has a result too: an error or a skip."""
         report = yield
         attempt = item.stash.get(attempt_key, None)
-        if call.when == "setup":
-            report.duration = without_waiting(item, call.duration)
+        report.duration = without_waiting(item, call.duration)
         if attempt is not None and attempt.result is None and report.outcome != "passed" and call.excinfo:
             if report.outcome == "skipped":
                 result = attempt.close("skipped", cause=_one_line(call.excinfo, self.config))

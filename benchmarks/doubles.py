@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.processes import ROOT
-from pytest_voicebench.audio import RATE_HZ
 
 _GEMINI = "ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent"
 _COSTS = "cost_hear_s=0.4,cost_think_s=0.2"
 _VOICE_COST = "cost_speak_s=0.2"
-_SIXTEEN = f"local,input_hz=16000,{_COSTS},{_VOICE_COST}"
-_ONE_PATIENCE = f"local,input_hz=16000,endpoint_open_s=2.2,cost_speak_s=0,{_COSTS}"
+_ONE_PATIENCE = f"local,input_hz={{hz}},endpoint_open_s=2.2,cost_speak_s=0,{_COSTS}"
 _OWN_TURNS = "vad=silero_onnx,silence_ms=2200,url=http://127.0.0.1:{port}/v1"
 
 
@@ -26,13 +24,13 @@ class Double:
     """A module under tests/servers, what it has behind it, what `--agent` is told to reach it, and the same untold.
 
     Both sides are charged more time for hearing, thinking and speaking than the computing takes, so that what is left
-    between them is the wire's. The reference is sent the user's speech at the rate that the wire takes.
+    between them is the wire's. The reference is sent the user's speech at the rate that the wire takes, `hz`.
     """
 
     module: str
     agent: str
     behind: str = f"local,{_COSTS},{_VOICE_COST}"
-    reference: str = f"local,input_hz={RATE_HZ},{_COSTS},{_VOICE_COST}"
+    reference: str = f"local,input_hz={{hz}},{_COSTS},{_VOICE_COST}"
 
 
 DOUBLES: Mapping[str, Double] = {
@@ -40,9 +38,7 @@ DOUBLES: Mapping[str, Double] = {
     "grok": Double(module="openai_server", agent="grok,dialect=ga,url=ws://127.0.0.1:{port}/v1/realtime"),
     **{
         f"gemini-live-{version}": Double(
-            module="gemini_server",
-            agent=f"gemini-live-{version},url=ws://127.0.0.1:{{port}}/{_GEMINI}",
-            reference=_SIXTEEN,
+            module="gemini_server", agent=f"gemini-live-{version},url=ws://127.0.0.1:{{port}}/{_GEMINI}"
         )
         for version in ("2.5", "3.1", "3.8")
     },

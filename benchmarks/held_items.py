@@ -33,10 +33,12 @@ class Held:
     `results_s`: how long, before the first response, results of tools lay ready until the adapter might give them back,
     which is when the response that asked for them has ended. `services_s`: how long, between the user's end and the
     first response, requests to services were without an answer; `charged_s`: what `local` is charged for the same,
-    which is hearing and thinking. `latency_s` is None without a response.
+    which is hearing and thinking. `input_hz`: the rate at which the user's speech was sent. `latency_s` is None without
+    a response.
     """
 
     tools: Tools | str
+    input_hz: int
     latency_s: float | None = None
     results_s: float = 0.0
     services_s: float = 0.0
@@ -71,7 +73,7 @@ def _held(result: Result, folder: Path) -> Held:
     card = result.scorecard
     if card is None:
         reason = f"{result.outcome} ({result.error_kind}: {result.cause})"
-        return Held(tools=reason)
+        return Held(tools=reason, input_hz=result.agent.input_hz)
     conversation, times = load_conversation(folder), card.times
     sound_s = _first_sound_s(conversation, times.user_end_s)
     return Held(
@@ -82,6 +84,7 @@ def _held(result: Result, folder: Path) -> Held:
             f1_strict=card.f1_strict,
             argument_accuracy=card.argument_accuracy,
         ),
+        input_hz=result.agent.input_hz,
         latency_s=times.first_response_latency_s,
         results_s=_union_s(_results(conversation), 0.0, sound_s),
         services_s=_union_s(_requests(folder), times.user_end_s, sound_s),

@@ -42,7 +42,8 @@ def main() -> int:
             agents = {name: stack.enter_context(double_process(name, SUITE / "travel.yaml")) for name in names}
             held = _hold(items, list(agents.values()), asked.pytest, Path(folder, names[0]))
             for name in names:
-                reference = DOUBLES[name].reference
+                hz = next(iter(held[name].values())).input_hz
+                reference = DOUBLES[name].reference.format(hz=hz)
                 if reference not in expected:
                     expected[reference] = _reference(items, reference, Path(folder, f"reference_{len(expected)}"))
                 alone = None if asked.together else Path(folder, f"{name}_alone")
